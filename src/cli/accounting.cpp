@@ -30,7 +30,7 @@ namespace minke::cli {
 namespace {
 
 constexpr size_t kJobsAtOnce = 500;
-constexpr uint32_t kHighestJobId = 0x7fffffff;  // there must be numbers left for new jobs
+constexpr uint32_t kHighestJobId = 0x7fffffff;  // leaves numbers for new jobs
 constexpr size_t kLongestLine = size_t{16} << 20;
 constexpr int kTries = 40;
 constexpr int kMostComplaints = 10;  // about single lines
@@ -43,7 +43,7 @@ int complain(const std::string& message) {
 struct Close {
   void operator()(gzFile_s* file) const { gzclose(file); }
 };
-using File = std::unique_ptr<gzFile_s, Close>;  // zlib hands through what is not compressed
+using File = std::unique_ptr<gzFile_s, Close>;  // zlib passes uncompressed data through
 
 bool same_job(const model::JobRecord& a, const model::JobRecord& b) {
   return a.submit_time() == b.submit_time() && a.user_name() == b.user_name() &&
@@ -110,7 +110,7 @@ class Importer {
   bool complete() const { return conflicting_ == 0 && unreadable_ == 0; }
 
  private:
-  // Who has that name here; else the number that the record tells.
+  // Returns the id of the user with that name here; else the number in the record.
   uint32_t uid_of(const model::JobRecord& job) {
     const auto [known, is_new] = uids_.try_emplace(job.user_name(), text::SacctReader::kNoUser);
     if (is_new && !job.user_name().empty()) {
@@ -119,7 +119,7 @@ class Importer {
     return known->second != text::SacctReader::kNoUser ? known->second : job.uid();
   }
 
-  // One transaction.
+  // Stores the records in one transaction.
   Status keep(std::vector<text::AccountedRecords> records) {
     store::Batch batch;
     uint64_t imported = 0;
@@ -144,7 +144,7 @@ class Importer {
     return done;
   }
 
-  // Whether the record has no such run yet, nor another job of its number, or of its array's.
+  // Whether the record has no such run yet, and no other job of its number or its array's.
   Result<bool> free_for(const model::JobRecord& job, uint32_t spec_id) {
     const auto known = store_.job(job.job_id());
     if (!known) return failure(known.error());
@@ -171,7 +171,7 @@ Result<std::unique_ptr<store::Store>> open_record() {
   const auto home = os::minke_home();
   if (!home) return failure(home.error());
   auto store = store::Store::open(os::database_path(*home));
-  // A daemon that was just told to go may still be on its way.
+  // A daemon that was just told to stop may still be running.
   for (int tries = 0; tries < kTries && !store && store.error().code == EBUSY; ++tries) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     store = store::Store::open(os::database_path(*home));
@@ -214,7 +214,7 @@ int import_accounting(const std::vector<std::string>& files) {
 int export_accounting(const ExportOptions& options) {
   if (options.file != "-" && std::freopen(options.file.c_str(), "we", stdout) == nullptr)
     return complain(failure_from_errno(options.file, errno).value().message);
-  // Exact times, whatever the time zone where it is read; a delimiter that nobody has in a job's name.
+  // Exact times, whatever time zone the reader has; a delimiter that no job name contains.
   ::setenv("SLURM_TIME_FORMAT", "uts%s", 1);
   ::setenv("MINKE_TYPED_TRES", "1", 1);  // reports need the types of GPUs
   std::vector<std::string> words = {"sacct",

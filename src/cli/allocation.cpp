@@ -25,7 +25,7 @@ namespace {
 
 constexpr int kEnding[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
-// What to say when a signal ends the waiting. For a signal handler, so nothing but bytes.
+// The message for a signal that ends the wait. A signal handler writes it, so it is only bytes.
 char last_words[256];
 size_t last_words_size = 0;
 
@@ -34,7 +34,7 @@ extern "C" void end_waiting(int) {
   ::_exit(1);  // the daemon takes back what belonged to this process
 }
 
-// The end of --immediate=SECONDS.
+// The message at the end of --immediate=SECONDS.
 char too_late[128];
 size_t too_late_size = 0;
 
@@ -43,8 +43,8 @@ extern "C" void give_up_waiting(int) {
   ::_exit(1);
 }
 
-// While it lives, the signals that end a command give up the allocation that is waited for, as Slurm's
-// commands do.
+// While it lives, the signals that end a command give up the pending allocation, as
+// in Slurm's commands.
 class EndableWait {
  public:
   EndableWait(submit::Command command, uint32_t job_id, bool quiet, uint32_t seconds) {
@@ -120,7 +120,7 @@ Result<Allocation> allocate(engine::Engine& cluster, const submit::Invocation& i
   if (!answer) return failure(answer.error());
   const uint32_t id = answer->job_id();
   for (const std::string& note : answer->notes()) say(note);
-  if (request.verbose > 1) say("debug:  Entering _msg_thr_internal");  // Slurm's word for: it waits now
+  if (request.verbose > 1) say("debug:  Entering _msg_thr_internal");  // Slurm's message before it waits
   const uint32_t seconds = request.immediate_seconds.value_or(0);
   const EndableWait endable(invocation.command, id, request.quiet, seconds > 1 ? seconds : 0);
 
@@ -135,7 +135,7 @@ Result<Allocation> allocate(engine::Engine& cluster, const submit::Invocation& i
     if (invocation.command == submit::Command::kSalloc) say("Pending job allocation " + std::to_string(id));
     say("job " + std::to_string(id) + " queued and waiting for resources");
   };
-  // Heterogeneous jobs never start at the moment of their submission in Slurm: what drives them awaits this.
+  // In Slurm heterogeneous jobs never start at submission, and drivers expect this message.
   if (!request.het_components.empty()) tell_waiting();
   const Status waited = cluster.wait(wait, [&](api::WaitJobReply& reply) -> Status {
     allocation.job = reply.job();

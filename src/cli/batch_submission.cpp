@@ -22,7 +22,7 @@ namespace {
 
 using submit::kMaxScriptBytes;
 
-// As a shell would find it: in the working directory, or, for a bare name that is not there, on PATH.
+// Finds it as a shell would: in the working directory, or, for a bare name that is not there, on PATH.
 std::string find_script(const submit::Invocation& invocation, const std::string& name) {
   if (!name.empty() && name.front() == '/') return name;
   const std::string here = invocation.working_directory + "/" + name;
@@ -46,7 +46,7 @@ Result<std::string> read_standard_input() {
     if (got < 0) return failure_from_errno("standard input", errno);
     if (got == 0) return content;
     content.append(buffer, static_cast<size_t>(got));
-    if (content.size() > kMaxScriptBytes) return content;  // refused later, by its size
+    if (content.size() > kMaxScriptBytes) return content;  // its size is refused later
   }
 }
 

@@ -1,5 +1,5 @@
-// Handing in a batch job: what sbatch and sqsub have in common once the request is made. One thread;
-// blocking.
+// Submits a batch job: the part that sbatch and sqsub share once the request is made.
+// One thread; blocking.
 #pragma once
 
 #include "base/result.h"
@@ -12,12 +12,12 @@ class SubmitReply;
 
 namespace minke::cli {
 
-// The script that a command line names, found as a shell would find it; standard input where it names none.
-// Errors carry the line to print behind "error: ".
+// Reads the script that a command line names, found as a shell would find it; standard input if it names
+// none. Errors carry the line to print behind "error: ".
 Result<submit::ScriptFile> read_script(const submit::Invocation& invocation, const submit::CommandLine& line);
 
-// Completes the request with what surrounds the command, and submits it. Errors carry the line to print
-// behind "error: ".
+// Completes the request with the command's environment, and submits it. Errors carry the line to
+// print behind "error: ".
 Result<api::SubmitReply> submit_batch(engine::Engine& cluster, const submit::Invocation& invocation,
                                       submit::JobRequest& request, int argc, char** argv);
 

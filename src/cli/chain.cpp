@@ -39,7 +39,7 @@ constexpr char kUsage[] =
     "Times are Slurm's: 30 (minutes), 1:30:00, 2-12. \"72h\", \"90m\" and \"3d\" are understood, too.\n"
     "What a part says by its end, and what programs must do: docs/chains.md\n";
 
-// Slurm's forms, in seconds, and a number with h, m, s or d behind it.
+// Reads Slurm's forms, or a number with h, m, s or d behind it; returns seconds.
 Result<int64_t> parse_time(std::string_view text) {
   if (text.size() > 1) {
     const int64_t unit = text.back() == 'h'   ? 3600
@@ -65,8 +65,8 @@ struct Times {
   bool checkpoint = false;
 };
 
-// Reads the options of the chain itself, and leaves sbatch's in argv from `first` on. Fails with what to
-// print.
+// Reads the options of the chain itself, and leaves those of sbatch in argv from `first` on. Fails with
+// the text to print.
 Result<Times> read_times(int argc, char** argv, int& first) {
   Times times;
   for (first = 1; first < argc; ++first) {
@@ -102,7 +102,7 @@ Result<Times> read_times(int argc, char** argv, int& first) {
   return times;
 }
 
-// What of sbatch's options a chain cannot have. Empty: it can have them all.
+// Returns the option of sbatch that a chain cannot have; empty if there is none.
 std::string cannot_be_a_chain(const submit::JobRequest& request) {
   if (!request.het_components.empty()) return "a heterogeneous job cannot be a chain";
   if (request.given.contains("time") && request.given.at("time") == submit::Source::kCommandLine)
@@ -112,9 +112,9 @@ std::string cannot_be_a_chain(const submit::JobRequest& request) {
   return "";
 }
 
-// Makes the job one that runs a part, is warned before its end, and is requeued for the next part.
+// Turns the job into one that runs a part, is warned before its end, and is requeued for the next part.
 Status make_parts(const Times& times, model::JobSpec& spec) {
-  // A signal of the script's own choice (submitit: USR2) stays the one that its program gets.
+  // If the script chooses its own signal (submitit: USR2), its program still gets that one.
   model::WarningSignal& warning = *spec.mutable_warning_signal();
   if (warning.number() == 0) {
     warning.set_number(10);  // SIGUSR1
@@ -129,7 +129,7 @@ Status make_parts(const Times& times, model::JobSpec& spec) {
   return {};
 }
 
-// The script itself stands behind the line that runs the part, which takes it from there.
+// The script itself follows the line that runs the part, which reads it from there.
 std::string part_script(const std::string& home, const Times& times, const submit::JobRequest& request) {
   const model::WarningSignal& warning = request.spec.warning_signal();
   return "#!/bin/sh\nexec " + text::shell_quoted(os::bin_path(home) + "/minke") + " chain-part " +

@@ -1,14 +1,14 @@
-// minke chain: work that takes longer than one job may, in parts; and what runs inside each of them. One
-// thread.
+// minke chain: work that takes longer than one job may, in parts; and the program inside each
+// of them. One thread.
 //
-// The parts are runs of one batch job, which is requeued at the end of each: so the job keeps its number,
-// which is how programs that save their state by themselves (PyTorch Lightning, submitit) find it again, and
-// whoever requeues the job himself, as they do, does just what the chain would have done.
+// The parts are runs of one batch job, which is requeued at the end of each. So the job keeps its number, by
+// which programs that save their state themselves (PyTorch Lightning, submitit) find it again; and a program
+// that requeues the job, as these do, does just what the chain would have done.
 #pragma once
 
 namespace minke::cli {
 
-// argv[0] is "chain"; what follows its own options is for sbatch.
+// argv[0] is "chain"; the words behind its own options are for sbatch.
 int chain_main(int argc, char** argv);
 
 }  // namespace minke::cli

@@ -72,7 +72,7 @@ int down(api::ShutdownRequest::Mode mode) {
   request.set_mode(mode);
   const auto answer = (*administration)->shut_down(request);
   if (!answer) return complain(answer.error());
-  // The daemon closes the connection when it has stopped.
+  // The daemon closes the connection once it has stopped.
   const auto daemon = (*cluster)->steps_with_descriptors();
   api::StatusRequest none;
   while (daemon && (*daemon)->channel().receive(none)) {
@@ -130,7 +130,7 @@ int log(bool follow, int lines) {
   if (!home) return complain(home.error());
   const std::string path = os::log_path(*home);
   const std::string count = std::to_string(lines);
-  // tail(1) does this well, rotation included.
+  // tail(1) does this well, including rotation.
   std::vector<const char*> arguments = {"tail", "-n", count.c_str()};
   if (follow) arguments.push_back("-F");
   arguments.push_back("--");

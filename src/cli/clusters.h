@@ -20,15 +20,15 @@ struct TakeClusters {
 template <auto... kMembers>
 constexpr options::MemberSetter<TakeClusters, kMembers...> clusters;
 
-// Whether all clusters named are this one ("all" and "-1" are, too). False after an error message as Slurm's.
+// Whether all clusters named are this one (so are "all" and "-1"). Prints Slurm's message before false.
 bool check_clusters(engine::Engine& cluster, std::string_view command,
                     const std::optional<std::string>& clusters);
 
-// "CLUSTER: name" and a newline where clusters were named; else nothing.
+// Returns "CLUSTER: name" and a newline if clusters were named; else nothing.
 std::string cluster_line(engine::Engine& cluster, const std::optional<std::string>& clusters);
 
-// What sbatch, salloc and srun do before they submit: check --clusters, and answer --gres=help. An exit
-// status where nothing is to be submitted.
+// The steps of sbatch, salloc and srun before they submit: checks --clusters, and answers --gres=help.
+// Returns an exit status if nothing is to be submitted.
 std::optional<int> answer_before_submission(engine::Engine& cluster, std::string_view command,
                                             const submit::JobRequest& request);
 

@@ -1,7 +1,7 @@
-// The commands under Slurm's names, and minke itself: what main() calls by the name it was called as.
+// The commands under Slurm's names, and minke itself: main() calls one by the name that it was called by.
 //
-// Each is main() of its command: it reads its arguments, writes to stdout and stderr, and returns the exit
-// status. One thread; each is called at most once in a process.
+// Each is the main() of its command: it reads its arguments, writes to stdout and stderr, and returns the
+// exit status. One thread; each is called at most once in a process.
 #pragma once
 
 namespace minke::cli {

@@ -1,4 +1,4 @@
-// How a command of minke's own ends with an error: one line on stderr. Any thread.
+// Ends a command of minke's own with an error: one line on stderr. Any thread.
 #pragma once
 
 #include <cstdio>
@@ -7,7 +7,7 @@
 
 namespace minke::cli {
 
-// The exit status.
+// Returns the exit status.
 inline int complain(const Error& error) {
   std::fprintf(stderr, "minke: error: %s\n", error.message.c_str());
   return 1;

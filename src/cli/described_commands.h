@@ -1,5 +1,5 @@
-// `minke man` and `minke completion`: of the commands that submit (submit/option_table.h), and of those that
-// look, whose tables (options/option.h) stand in their files. Any thread.
+// `minke man` and `minke completion` for the commands that submit (submit/option_table.h), and for those that
+// show, whose tables (options/option.h) are in their files. Any thread.
 #pragma once
 
 #include <string>

@@ -39,14 +39,14 @@ enum class Level { kGood, kNote, kBad };
 struct Finding {
   Level level;
   std::string what;
-  std::string remedy;  // a command, or what to do; empty where nothing is to be done
+  std::string remedy;  // a command, or what to do; empty if nothing is to be done
 };
 
 constexpr long kNfs = 0x6969;
 constexpr uint64_t kLittleSpaceMib = 200;
 constexpr const char* kTellRoot = "this cluster is root's: tell an administrator";
 
-// Of a cluster that is root's, when somebody else asks: what root alone may read is not broken.
+// Whether the cluster is root's and another user asks: what only root may read is not broken then.
 bool is_of_root(const std::string& home) {
   return os::is_shared(home) && ::geteuid() != 0;
 }
@@ -127,7 +127,7 @@ void check_configuration(const std::string& home, std::vector<Finding>& findings
     findings.push_back({Level::kNote, "GPUs are virtual: counted, but no such device is there", ""});
 }
 
-// The unit of systemd's that a process belongs to; empty: to none.
+// Returns the systemd unit that a process belongs to; empty if none.
 std::string unit_of(uint32_t pid) {
   const auto groups = os::read_file("/proc/" + std::to_string(pid) + "/cgroup", 1 << 16);
   constexpr std::string_view kService = ".service";
@@ -137,7 +137,7 @@ std::string unit_of(uint32_t pid) {
   return groups->substr(begin, end + kService.size() - begin);
 }
 
-// A launcher that belongs to the daemon's unit would be killed, and all jobs with it, when that is restarted.
+// If the launcher were in the daemon's unit, a restart of the daemon would kill it, and all jobs with it.
 void check_units(uint32_t daemon, uint32_t launcher, std::vector<Finding>& findings) {
   const std::string unit = unit_of(daemon);
   if (unit.empty() || ::geteuid() != 0 || !unit.starts_with("minke")) return;
@@ -152,7 +152,7 @@ void check_units(uint32_t daemon, uint32_t launcher, std::vector<Finding>& findi
   }
 }
 
-// What has become of a file since the daemon read it; empty: nothing.
+// Returns what has happened to a file since the daemon read it; empty: nothing.
 std::string changed_since(const api::ConfigurationFile& known) {
   constexpr size_t kMostBytes = size_t{1} << 20;
   const auto text = os::read_file(known.path(), kMostBytes);
@@ -161,7 +161,7 @@ std::string changed_since(const api::ConfigurationFile& known) {
   return store::hash_content(*text) == known.digest() ? "" : known.path() + " has changed";
 }
 
-// Whether the daemon goes by what the files say now, and this shell's next one would read the same.
+// Checks that the daemon uses what the files say now, and that a new one from this shell would read the same.
 void compare_configuration(const std::string& home, const api::StatusReply& daemon,
                            std::vector<Finding>& findings) {
   std::vector<std::string> changes;
@@ -221,7 +221,7 @@ void check_limits(std::vector<Finding>& findings) {
   }
 }
 
-// By doing what the launcher does.
+// Checks by doing what the launcher does.
 void check_control_groups(std::vector<Finding>& findings) {
   auto groups = node::ControlGroups::find("doctor-" + std::to_string(::getpid()), ::geteuid() == 0);
   Status works = groups ? groups->prepare() : Status(failure(groups.error()));
@@ -254,7 +254,7 @@ void check_control_groups(std::vector<Finding>& findings) {
   }
 }
 
-// What only root's launcher can do.
+// Checks what only root's launcher can do.
 void check_namespaces(std::vector<Finding>& findings) {
   if (::geteuid() != 0) {
     findings.push_back({Level::kNote,
@@ -290,7 +290,7 @@ int doctor(bool json) {
     }
   }
   check_limits(findings);
-  // Of a shared cluster root has to ask.
+  // For a shared cluster root has to ask.
   const auto home = os::minke_home();
   if (!home || !os::is_shared(*home) || ::geteuid() == 0) {
     check_control_groups(findings);

@@ -1,5 +1,5 @@
-// minke doctor: looks for what is known to go wrong on a machine, says it, and gives the command that mends
-// it. Changes nothing (cli/repair.h does). Exit status: 0 where nothing is wrong, 1 otherwise.
+// minke doctor: looks for known problems of a machine, reports them, and gives the command that fixes each.
+// Changes nothing (cli/repair.h does). Exit status: 0 if nothing is wrong, else 1.
 #pragma once
 
 namespace minke::cli {

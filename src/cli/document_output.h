@@ -1,4 +1,4 @@
-// --json and --yaml as options of a command, and the writing of its document. One thread; blocking.
+// --json and --yaml as options of a command, and the output of its document. One thread; blocking.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 namespace minke::cli {
 
 // --json and --yaml in a table of options: {{"json", '\0', kOptional, …}, document<&Asked::document>}. The
-// command ends here with --json=list, and with a shape that is not spoken.
+// command ends here with --json=list, and with an unknown shape.
 struct TakeDocument {
   std::optional<int> operator()(std::optional<view::DocumentFormat>& format,
                                 const options::Given& given) const;
@@ -20,14 +20,14 @@ struct TakeDocument {
 template <auto... kMembers>
 constexpr options::MemberSetter<TakeDocument, kMembers...> document;
 
-// A document that goes to stdout while it is written.
+// A document that is written to stdout while it is made.
 class DocumentOutput {
  public:
   DocumentOutput(view::DocumentFormat format, view::DocumentOrigin origin)
       : document_(format), origin_(std::move(origin)) {}
   view::Document& document() { return document_; }
   void flush_if_long();  // between two values
-  // With the meta data, and out.
+  // Adds the meta data, and writes everything out.
   void finish(const view::DisplayContext& context);
 
  private:

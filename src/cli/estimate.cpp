@@ -31,7 +31,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr size_t kMaxConfigBytes = size_t{4} << 20;
 
-// Reads the header alone: the weights may be hundreds of gigabytes.
+// Reads only the header: the weights may be hundreds of gigabytes.
 Result<ml::StoredWeights> read_weights(const std::string& path) {
   const os::UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file) return failure_from_errno(path, errno);
@@ -53,7 +53,7 @@ Result<ml::StoredWeights> read_weights(const std::string& path) {
 
 struct Model {
   ml::ModelShape shape;
-  std::string source;  // where its size is from
+  std::string source;  // where its size comes from
 };
 
 Result<Model> read_directory(const std::string& directory) {
@@ -138,7 +138,7 @@ std::string names_of(const std::vector<std::string_view>& clusters) {
   return names;
 }
 
-// The options, checked and with the model's size.
+// Reads the options, checks them and adds the model's size.
 Result<view::EstimateTerms> read_terms(const EstimateOptions& options) {
   if (options.model.empty()) return failure("which model? A directory, or one of 8B, 70B, 405B, gemma-3-1b");
   const auto precision = ml::parse_precision(options.precision);

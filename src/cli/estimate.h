@@ -1,4 +1,4 @@
-// minke estimate: the GPU memory that a language model needs, and what to ask clusters for. One thread.
+// minke estimate: the GPU memory that a language model needs, and the request for each cluster. One thread.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@ namespace minke::cli {
 
 struct EstimateOptions {
   std::string model;               // a directory, or a well-known name
-  std::string task = "inference";  // inference, full, lora, qlora: what the #SBATCH lines are for
+  std::string task = "inference";  // inference, full, lora, qlora: the purpose of the #SBATCH lines
   std::string precision = "bf16";
   std::string cache_precision = "bf16";
   std::string optimizer = "adamw";

@@ -60,7 +60,7 @@ Status write_guarded(const std::string& home, const Guarded& guarded) {
   return os::replace_file(guard_path(home), text, 0600);
 }
 
-// The device files of all GPUs that the cluster offers.
+// Returns the device files of all GPUs that the cluster offers.
 Result<std::vector<dev_t>> gpu_files(const std::string& home) {
   const auto config =
       config::load_configuration(home, os::configuration_path(home), node::discover_machine());
@@ -77,7 +77,7 @@ Result<std::vector<dev_t>> gpu_files(const std::string& home) {
   return std::vector<dev_t>(devices.begin(), devices.end());
 }
 
-// A daemon in such a group could not measure its GPUs, nor its jobs use them.
+// A daemon within such a group could not measure its GPUs, and its jobs could not use them.
 Status is_outside(const std::string& home, const std::string& group) {
   for (const char* name : {"/launcher.pid", "/minked.pid"}) {
     const auto text = os::read_file(home + name, 64);

@@ -45,7 +45,7 @@ std::string real_slurm_command(const std::string& home) {
     if (directory.empty() || directory == os::bin_path(home)) continue;
     const std::string candidate = directory + "/sbatch";
     if (::access(candidate.c_str(), X_OK) != 0) continue;
-    // Another Minke's links are no real Slurm.
+    // The links of another Minke are not a real Slurm.
     char target[PATH_MAX];
     if (::realpath(candidate.c_str(), target) != nullptr && std::string_view(target).ends_with("/minke"))
       continue;

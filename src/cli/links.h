@@ -39,11 +39,11 @@ inline constexpr const char* kLinkNames[] = {"minke",
                                              "diskusage_report",
                                              "shownicerquota.pl"};
 
-// Makes <home>/bin with a link for each command, pointing to the program that runs; mends those that point
-// elsewhere.
+// Makes <home>/bin with a link for each command, pointing to the program that runs; corrects those
+// that point elsewhere.
 Status make_links(const std::string& home);
 
-// The path of a real Slurm's sbatch on PATH; empty where there is none.
+// Returns the path of a real Slurm's sbatch on PATH; empty if there is none.
 std::string real_slurm_command(const std::string& home);
 
 }  // namespace minke::cli

@@ -81,12 +81,12 @@ const Command* find(std::string_view name) {
 }
 
 // Static objects are not destroyed: nobody would notice, and it takes a command as long as much of its work.
-// What must be put back (a terminal) is registered with at_quick_exit(3).
+// Code that must restore something (a terminal) registers it with at_quick_exit(3).
 [[noreturn]] void run(const Command& command, int argc, char** argv) {
   const int exit_code = command.run(argc, argv);
   std::fflush(nullptr);
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  std::exit(exit_code);  // they tell what they have found there
+  std::exit(exit_code);  // they report what they have found
 #else
   std::quick_exit(exit_code);
 #endif
@@ -98,7 +98,7 @@ int main(int argc, char** argv) {
   const char* slash = argc > 0 ? std::strrchr(argv[0], '/') : nullptr;
   const std::string_view called_as = argc == 0 ? "minke" : slash != nullptr ? slash + 1 : argv[0];
   if (const Command* command = find(called_as)) run(*command, argc, argv);
-  // As the interpreter of a script: the kernel hands over the rest of its first line as one word.
+  // As the interpreter of a script: the kernel passes the rest of its first line as one word.
   if (argc > 1 && std::string_view(argv[1]).starts_with("script-shell "))
     return minke::cli::script_shell_main(argc, argv);
   // "minke squeue" is squeue, too.

@@ -66,13 +66,13 @@ bool has_ended(const model::JobRecord& job) {
          job.state() != model::JOB_SUSPENDED;
 }
 
-// One job's metrics, looked at again and again while it runs.
+// The metrics of one job, read again and again while it runs.
 class MetricsWatch {
  public:
   MetricsWatch(const MetricsOptions& options, engine::Engine& cluster, const text::JobReference& wanted)
       : options_(options), cluster_(cluster), wanted_(wanted) {}
 
-  // Finds the job, and where its metrics may be. Errors: what to tell the user.
+  // Finds the job, and the place of its metrics. An error is a message for the user.
   Status begin() {
     if (const Status found = fetch(); !found) return found;
     label_ = text::format_job_id(job_);
@@ -83,7 +83,7 @@ class MetricsWatch {
     return options_.files.empty() ? Status() : search_->use_only(options_.files);
   }
 
-  // Reads what is new, and shows it if something is.
+  // Reads new data, and shows it if there is any.
   void look() {
     read();
     uint64_t points = 0;
@@ -98,12 +98,12 @@ class MetricsWatch {
 
   Status fetch_again() {
     if (const Status found = fetch(); !found) return found;
-    // The search goes by when the job ran.
+    // The search needs to know when the job ran.
     if (ended() && options_.files.empty()) search_.emplace(helpers::search_for(cluster_, job_));
     return {};
   }
 
-  // Says what was wrong with the files. Returns the exit code.
+  // Prints what was wrong with the files. Returns the exit code.
   int conclude() const {
     for (const std::string& problem : search_ ? search_->problems() : std::vector<std::string>())
       std::fprintf(stderr, "minke: %s\n", problem.c_str());
@@ -159,7 +159,7 @@ class MetricsWatch {
   bool own_ = false;
   std::optional<helpers::MetricSearch> search_;  // none: another user's, by its record alone
   ml::MetricSet set_;                            // of the files
-  view::Metrics metrics_;                        // that were asked for
+  view::Metrics metrics_;                        // the ones asked for
   std::optional<uint64_t> seen_;                 // points at the last look
   bool was_running_ = false;
 };

@@ -14,7 +14,7 @@ namespace minke::cli {
 
 namespace {
 
-// Letters to add, remove or change to make one word of the other (Levenshtein).
+// Returns how many letters to add, remove or change to turn one word into the other (Levenshtein).
 size_t edit_distance(const std::string& a, const std::string& b) {
   std::vector<size_t> row(b.size() + 1);
   for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
@@ -30,11 +30,11 @@ size_t edit_distance(const std::string& a, const std::string& b) {
   return row[b.size()];
 }
 
-// What to say of a word that is no command; empty: it is one.
+// Returns the message for a word that is not a command; empty if it is one.
 std::string unknown_command(const CLI::App& app, const std::string& word) {
   bool known = false;
   std::string closest;
-  size_t least = 3;  // more than two letters wrong is another word
+  size_t least = 3;  // with more than two wrong letters it is another word
   const auto consider = [&](const std::string& name) {
     known |= name == word;
     if (const size_t distance = edit_distance(word, name); distance < least) {
@@ -50,7 +50,7 @@ std::string unknown_command(const CLI::App& app, const std::string& word) {
          (closest.empty() ? "; see minke --help" : "; did you mean " + closest + "?");
 }
 
-// Those that main() picks, for --help.
+// Adds the commands that main() picks, for --help.
 void add_names_of_main(CLI::App& app) {
   app.add_subcommand("chain", "a job script in parts, for work longer than a time limit");
   app.add_subcommand("storage", "what is on the disks");

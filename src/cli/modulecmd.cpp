@@ -1,4 +1,4 @@
-// The commands behind `module` in a shell. They become Lmod, or the shell, and add some 3 ms to that.
+// The commands behind `module` in a shell. They turn into Lmod, or the shell, and add some 3 ms to it.
 #include <unistd.h>
 
 #include <algorithm>
@@ -38,13 +38,13 @@ bool is_directory(const std::string& path) {
   return fs::is_directory(path, ignored);
 }
 
-// Puts the directory in front, where it is not there.
+// Puts the directory in front, unless it is in the list.
 std::string with_front(const std::string& path, const std::string& directory) {
   if ((":" + path + ":").find(":" + directory + ":") != std::string::npos) return path;
   return path.empty() ? directory : directory + ":" + path;
 }
 
-// Forgets what another Lmod has loaded in this shell: its files are not where ours are.
+// Forgets the modules that another Lmod has loaded in this shell: its files are in other places.
 void forget_other_modules() {
   std::vector<std::string> names;
   for (char** line = environ; *line != nullptr; ++line) {
@@ -97,7 +97,7 @@ void collect_versions(const fs::path& directory, const std::string& prefix,
   }
 }
 
-// Of the names asked for, and of all others only that they are there.
+// Reads the modules asked for; of all others it only knows that they exist.
 software::Available available_modules() {
   software::Available available;
   const char* path = std::getenv("MODULEPATH");
@@ -130,7 +130,7 @@ software::Aliases own_aliases(const std::string& home) {
   return {};
 }
 
-// Puts what is here in place of the modules that are to be loaded. False: nothing is left to do.
+// Replaces the modules to load by those that exist here. Returns false if nothing is left to do.
 bool resolve_arguments(const std::string& home, std::vector<std::string>& arguments) {
   static constexpr std::string_view kLoading[] = {"load", "add",    "try-load", "try-add",
                                                   "swap", "switch", "sw"};
@@ -140,7 +140,7 @@ bool resolve_arguments(const std::string& home, std::vector<std::string>& argume
       std::find(std::begin(kLoading), std::end(kLoading), *command) == std::end(kLoading))
     return true;
   auto first = command + 1;
-  // What is to be unloaded is named as it was loaded.
+  // A module to unload keeps the name that it was loaded by.
   const bool swap = command->starts_with("sw");
   if (swap && arguments.end() - first > 1) ++first;
   const std::vector<std::string> wanted(first, arguments.end());
@@ -176,7 +176,7 @@ int modulecmd_main(int argc, char** argv) {
   if (initial) {
     std::fputs(shell == "tcsh" || shell == "csh" ? "setenv MINKE_MODULES 1;\n" : "export MINKE_MODULES=1\n",
                stdout);
-    // A login shell's profile may have forgotten where the commands are.
+    // A login shell's profile may have lost the path of the commands.
     if (shell != "tcsh" && shell != "csh") {
       const std::string bin = text::shell_quoted(os::bin_path(*home));
       std::printf("case \":$PATH:\" in *:%s:*) ;; *) export PATH=%s:\"$PATH\" ;; esac\n", bin.c_str(),
@@ -215,10 +215,10 @@ int script_shell_main(int argc, char** argv) {
     for (int i = 2; i < argc; ++i) line += " " + text::shell_quoted(argv[i]);
     command.push_back(line);
   } else {
-    // What a profile has set is set again, after it: the job's cluster, and its commands in front.
+    // After a profile, this sets again the job's cluster, and puts its commands in front.
     std::string code =
         "export MINKE_HOME=" + text::shell_quoted(*home) + "; " + software::commands_in_front() + " ";
-    // bash has its functions from the environment.
+    // bash takes its functions from the environment.
     if (!shell.ends_with("bash") && ::access(path.c_str(), R_OK) == 0) code += ". " + init + "; ";
     command.push_back(code + ". \"$0\"");
     for (int i = 2; i < argc; ++i) command.emplace_back(argv[i]);

@@ -13,7 +13,7 @@ namespace minke::cli {
 
 namespace {
 
-// "%j" or "\\": which file it is will be known when the job runs.
+// "%j" or "\\": the name is only known when the job runs.
 bool is_pattern(const std::string& path) {
   return path.find('%') != std::string::npos || path.find('\\') != std::string::npos;
 }
@@ -22,7 +22,7 @@ Status refuse(const std::string& option, const std::string& what, int error_numb
   return failure(option + " " + what + ": " + std::strerror(error_number), error_number);
 }
 
-// What to say of a directory that cannot be looked at: something may still make it before the job starts.
+// The answer for a missing directory: something may still make it before the job starts.
 Status check_missing(const std::string& option, const std::string& directory, int error_number, bool below,
                      const model::JobSpec& spec, std::vector<std::string>& warnings) {
   const bool waits = spec.dependencies_size() > 0 || spec.hold() || spec.begin_time() != 0;

@@ -1,4 +1,4 @@
-// Looks, before a job is handed in, whether its output files can be made: a job that would fail silently,
+// Checks before a submission whether the job's output files can be made: a job that would fail silently,
 // hours later, is better refused. With the user's own rights; blocking on the file system. One thread.
 #pragma once
 
@@ -13,10 +13,10 @@ class JobSpec;
 
 namespace minke::cli {
 
-// Only what is sure to fail is refused: a pattern in the directory part is not looked into, and a directory
-// that is not there yet is accepted where the job waits for something that could make it. One below the job's
-// directory ("logs/%j.out") may still be made before the job starts, and scripts name such: that is a
-// warning.
+// Refuses only what is sure to fail: a pattern in the directory part is not checked, and a
+// missing directory is accepted if the job waits for something that could make it. A directory
+// below the job's own ("logs/%j.out") may still be made before the job starts, and scripts name
+// such: that gives a warning.
 Status check_output_paths(const model::JobSpec& spec, std::vector<std::string>& warnings);
 
 }  // namespace minke::cli

@@ -6,8 +6,8 @@
 
 namespace minke::cli {
 
-// Reads the arguments; callbacks of subcommands are called. A result: the exit code of a command that is over
-// already: help was asked for, or something is wrong, which has been said.
+// Reads the arguments and calls the callbacks of subcommands. Returns the exit code if the command is over
+// already: help was asked for, or an error was printed.
 inline std::optional<int> parse_options(CLI::App& app, int argc, char** argv) {
   try {
     app.parse(argc, argv);

@@ -1,4 +1,4 @@
-// minke jobs: one's own jobs, ranked by what they wrote down of their training.
+// minke jobs: one's own jobs, ranked by the metrics that their training wrote.
 #include <unistd.h>
 
 #include <cstdio>
@@ -46,10 +46,10 @@ Result<engine::AccountingRecords> own_jobs(engine::Engine& cluster, const std::s
 
 struct Tracked {
   std::vector<view::TrackedJob> jobs;
-  std::vector<std::string> disputes;  // files of which it cannot be told whose they are
+  std::vector<std::string> disputes;  // files whose job is ambiguous
 };
 
-// The jobs that have begun, with the metrics of their records, or of their files where those have none.
+// Returns the jobs that have begun, with the metrics of their records, or else of their files.
 Tracked read_metrics(engine::Engine& cluster, const std::string& home,
                      const engine::AccountingRecords& accounted) {
   std::vector<const model::JobRecord*> records;

@@ -1,6 +1,6 @@
-// Reading the command line of a command that has a table of options (options/option.h): its variables, then
-// its words, each by the function in its row. Messages are getopt's, in the name that the command was called
-// by.
+// Reads the command line of a command that has a table of options (options/option.h): its variables,
+// then its words, each by the function in its row. Messages are getopt's, with the name that the
+// command was called by.
 //
 // One thread; blocking only in the functions of the rows.
 #pragma once
@@ -17,16 +17,16 @@
 
 namespace minke::cli {
 
-// What is to be done after the options.
+// What remains to be done after the options.
 struct CommandRead {
   std::optional<int> status;  // the command ends with it
   std::vector<std::string> operands;
 };
 
-// The options that variables give, in the order of the table.
+// Returns the options that variables give, in the order of the table.
 std::vector<options::Setting> settings_of_environment(const options::Command& command);
 options::Arguments arguments_of(const options::Command& command, int argc, char** argv, options::Order order);
-// Says what is wrong with the words. The exit status.
+// Prints what is wrong with the words. Returns the exit status.
 int refuse_arguments(const options::Command& command, const char* called_as, const std::string& problem);
 
 template <typename Target>
@@ -55,7 +55,7 @@ CommandRead read_command(const options::Table<Target>& table, int argc, char** a
   return {std::nullopt, std::move(arguments.operands)};
 }
 
-// --help, --usage and --version.
+// Handles --help, --usage and --version.
 template <typename Target>
 std::optional<int> show_help(Target&, const options::Given& given) {
   view::write_out(options::help_text(given.command));

@@ -1,4 +1,4 @@
-// minke doctor --repair and minke backup: the cluster's database, by hand.
+// minke doctor --repair and minke backup: manual work on the cluster's database.
 #pragma once
 
 #include <string>

@@ -30,7 +30,7 @@ namespace {
 
 constexpr int kMaxDepth = 6;
 constexpr int kMaxSeconds = 3600;             // of one upload
-constexpr size_t kMaxHead = size_t{1} << 20;  // bytes in which a run names its job
+constexpr size_t kMaxHead = size_t{1} << 20;  // a run names its job within these bytes
 
 int complain(const std::string& message) {
   std::fprintf(stderr, "minke: error: %s\n", message.c_str());
@@ -39,13 +39,13 @@ int complain(const std::string& message) {
 
 struct Run {
   std::string directory;  // …/wandb/offline-run-20261121_133852-klzzqi7y
-  uint32_t job = 0;       // 0: it names none
+  uint32_t job = 0;       // 0: it does not name one
   std::string state;      // of the job; empty: unknown
   bool running = false;
   bool uploaded = false;
 };
 
-// The file of the run; empty: there is none.
+// Returns the file of the run; empty if there is none.
 std::string file_of(const std::string& directory) {
   std::error_code ignored;
   for (fs::directory_iterator entry(directory, ignored), end; !ignored && entry != end;
@@ -55,7 +55,7 @@ std::string file_of(const std::string& directory) {
   return "";
 }
 
-// wandb marks what it has uploaded by a file beside it.
+// wandb marks an uploaded run by a file beside it.
 bool is_uploaded(const std::string& file) {
   return ::access((file + ".synced").c_str(), F_OK) == 0;
 }
@@ -93,7 +93,7 @@ void find_runs(const std::string& directory, int depth, std::vector<Run>& found)
   }
 }
 
-// What became of the runs' jobs.
+// Finds the states of the runs' jobs.
 Status ask_for_jobs(std::vector<Run>& found) {
   api::QueryAccountingRequest query;
   for (const Run& run : found) {
@@ -104,7 +104,7 @@ Status ask_for_jobs(std::vector<Run>& found) {
   auto cluster = engine::open();
   if (!cluster) return failure(cluster.error());
   const auto records = engine::fetch_accounting(**cluster, query);
-  if (!records) return {};  // jobs of another cluster: their runs are as good as any
+  if (!records) return {};  // these are jobs of another cluster: their runs are as good as any
   for (Run& run : found) {
     for (const api::AccountedJob* one : records->records) {
       if (one->job().job_id() != run.job) continue;
@@ -124,7 +124,7 @@ std::string program_on_path(const std::string& name) {
   return "";
 }
 
-// Returns why it failed; empty: it did not. wandb's own words are its last line.
+// Returns why it failed; empty if it did not. The last line is wandb's own message.
 std::string upload(const std::string& wandb, const Run& run) {
   const auto done = os::run_captured(
       {wandb, "sync", run.directory},

@@ -11,7 +11,7 @@ struct RunsOptions {
   bool upload = false;
   bool json = false;
 };
-// The exit code: 1 where an upload failed.
+// Returns the exit code: 1 if an upload failed.
 int runs(const RunsOptions& options);
 
 }  // namespace minke::cli

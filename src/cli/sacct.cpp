@@ -1,4 +1,4 @@
-// sacct: what became of jobs and their steps, from the accounting record. Reads its options, fetches, prints.
+// sacct: shows jobs and their steps from the accounting record. Reads its options, fetches, prints.
 #include <unistd.h>
 
 #include <algorithm>
@@ -44,15 +44,15 @@ api::QueryAccountingRequest query_of(const SacctOptions& options) {
   filter.mutable_accounts()->Add(question.accounts.begin(), question.accounts.end());
   filter.set_all_states(true);
   query.set_from(question.from);
-  query.set_until(question.until == 0 ? 0 : question.until + 1);  // jobs of this very second too
+  query.set_until(question.until == 0 ? 0 : question.until + 1);  // also jobs of this very second
   query.set_with_steps(!question.allocations_only);
-  // Of a job that nobody named, the last run that is shown may be an earlier one: sacct_lines() chooses.
+  // For a job that nobody named, the last run shown may be an earlier one: sacct_lines() chooses.
   const bool named = !question.jobs.empty() || !question.steps.empty();
   query.set_duplicates(options.duplicates || !named);
   return query;
 }
 
-// As a Slurm that was not told to store environments, for they may hold secrets.
+// Behaves like a Slurm that does not store environments, because they may hold secrets.
 int print_environments(const SacctOptions& options) {
   for (const api::JobSelector& job : options.question.jobs)
     view::write_out("Environment used for " + std::to_string(job.job_id()) + " (must be batch to display)\n" +
@@ -63,7 +63,7 @@ int print_environments(const SacctOptions& options) {
 int print_scripts(engine::Engine& cluster, const SacctOptions& options) {
   for (const api::JobSelector& job : options.question.jobs) {
     const auto script = cluster.script(job.job_id());
-    if (!script) continue;  // nobody knows the job
+    if (!script) continue;  // the job is unknown
     std::string title = "Batch Script for " + std::to_string(job.job_id());
     view::write_out(title + "\n" + std::string(80, '-') + "\n" + *script + "\n");
   }
@@ -123,7 +123,7 @@ int sacct_main(int argc, char** argv) {
   const view::DocumentOrigin origin = view::document_origin(argc, argv);
   if (std::optional<int> status = read_sacct_arguments(argc, argv, options)) return *status;
   view::SacctQuestion& question = options.question;
-  // In Slurm's words, which its users look for: the record is kept.
+  // In Slurm's words, which its users look for: accounting is on.
   if (options.verbose)
     std::fputs("sacct: accounting_storage/slurmdbd: init: Accounting storage SLURMDBD plugin loaded\n",
                stderr);

@@ -328,8 +328,8 @@ std::optional<int> read_sacct_arguments(int argc, char** argv, SacctOptions& ask
 Status set_sacct_window(const SacctOptions& options, int64_t now, view::SacctQuestion& question) {
   const bool named = !question.jobs.empty() || !question.steps.empty();
   question.from = named ? 0 : question.filter_states ? now : midnight(now);
-  // Now as an end is the end of this second, in which jobs here may have begun and ended; named jobs are
-  // shown whatever is yet to begin.
+  // An end of "now" means the end of this second, in which jobs here may have begun and ended; named jobs are
+  // shown even if they have yet to begin.
   const int64_t until_now = question.filter_states ? now : now + 1;
   question.until = named && !question.filter_states ? 0 : until_now;
   if (options.from) {

@@ -33,12 +33,12 @@ struct SacctOptions {
   std::optional<view::DocumentFormat> document;
 };
 
-// Errors that Slurm calls fatal carry this code.
+// The code of errors that Slurm calls fatal.
 constexpr int kSacctFatal = 1;
-// "sacct: error: ..." or "sacct: fatal: ..." on stderr. Returns the exit status.
+// Prints "sacct: error: ..." or "sacct: fatal: ..." on stderr. Returns the exit status.
 int report_sacct(const Error& error);
 
-// Reads SACCT_FORMAT and the command line; an exit status where the command ends here (--help, an error).
+// Reads SACCT_FORMAT and the command line; returns an exit status where the command ends (--help, an error).
 std::optional<int> read_sacct_arguments(int argc, char** argv, SacctOptions& options);
 // Sets the time window of the question, with the defaults that follow from --jobs and --state.
 Status set_sacct_window(const SacctOptions& options, int64_t now, view::SacctQuestion& question);

@@ -268,16 +268,16 @@ TEST_F(Sacct, StatesAreThoseOfTheWindow) {
   EXPECT_EQ(ids(), "JobID\n67\n");
   question_.until = at(0, 34, 50);  // it failed a second later
   EXPECT_EQ(ids(), "JobID\n");
-  question_.states = {model::JOB_RUNNING};  // it started just then, which is no longer of the window
+  question_.states = {model::JOB_RUNNING};  // it started just then, which is after the window
   EXPECT_EQ(ids(), "JobID\n");
   question_.until = at(0, 34, 51);
   EXPECT_EQ(ids(), "JobID\n67\n");
   question_.states = {model::JOB_PENDING};
   question_.from = question_.until = at(0, 34, 49);
   EXPECT_EQ(ids(), "JobID\n67\n69\n70_5\n71\n");
-  question_.from = question_.until = at(0, 34, 50);  // started then: no longer waiting
+  question_.from = question_.until = at(0, 34, 50);  // it started then: not pending any more
   EXPECT_EQ(ids(), "JobID\n69\n70_5\n71\n");
-  question_.states = {};  // a state that no job of ours is ever in
+  question_.states = {};  // a state that no job here ever has
   EXPECT_EQ(ids(), "JobID\n");
 }
 
@@ -355,7 +355,7 @@ TEST_F(SacctWindow, DefaultsFollowFromJobsAndStates) {
   options.from = "00:34";
   EXPECT_EQ(window(options), std::pair(at(0, 34, 0), at(0, 34, 0)));
   options.from.reset();
-  options.until = "00:34";  // before the start, which is now: refused by the command
+  options.until = "00:34";  // before the start, which is now: the command refuses it
   EXPECT_EQ(window(options), std::pair(now_, at(0, 34, 0)));
   options.from = "00:34";
   options.until = "now";

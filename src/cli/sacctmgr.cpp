@@ -1,7 +1,7 @@
-// sacctmgr: accounts, users, associations, QOS and other clusters' names: to see and to change.
+// sacctmgr: shows and changes accounts, users, associations, QOS and other clusters' names.
 //
-// The command works on a copy of the accounts that the daemon sends it, puts the change together, shows it,
-// asks, and sends it back as a whole: the daemon makes all of it, or nothing (accounts/account_book.h).
+// The command works on a copy of the accounts that the daemon sends, collects the change, shows it, asks, and
+// sends it back as a whole: the daemon applies all of it, or nothing (accounts/account_book.h).
 #include <cstdio>
 #include <span>
 #include <string>
@@ -58,7 +58,7 @@ int delete_coordinator(AccountingSession& session, const Words& words) {
   return change_coordinators(session, words, false);
 }
 
-// What can be done to what; abbreviations from so many letters on.
+// The verbs of each entity, and the number of letters that abbreviations need.
 struct Entity {
   std::string_view name;
   size_t shortest;
@@ -94,7 +94,7 @@ int change(AccountingSession& session, std::string_view command, std::span<char*
   return 1;
 }
 
-// What was asked for by options.
+// The values of the options.
 struct Arguments {
   AccountingOptions options;
   ShowStyle style;
@@ -153,7 +153,7 @@ int version(const Arguments&, Rest) {
   return *show_version();
 }
 
-// What only a slurmdbd of its own has.
+// Commands that only a slurmdbd of its own supports.
 int archive(const Arguments&, Rest) {
   view::print_error("sacctmgr", "nothing is archived here: minke accounting export and purge do its work");
   return 1;
@@ -192,7 +192,7 @@ int in_session(const Arguments& arguments, Rest rest) {
   return kRun(*session, arguments.style, rest);
 }
 
-// The first that the word shortens, to no fewer letters than `shortest`.
+// Finds the first one that the word abbreviates, with at least `shortest` letters.
 struct Verb {
   std::string_view name;
   size_t shortest;

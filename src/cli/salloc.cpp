@@ -1,5 +1,5 @@
-// salloc: an allocation, a command that runs here with it (a shell where none is named), and the allocation
-// given back.
+// salloc: gets an allocation, runs a command here with it (by default a shell), and gives
+// the allocation back.
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/syscall.h>
@@ -30,13 +30,13 @@ namespace minke::cli {
 
 namespace {
 
-// --no-shell: an allocation lives as long as the process that asked for it, so a process stays behind in the
-// background until the allocation ends. It must be the one that asks; the salloc that was called waits for
-// the grant, and leaves.
+// --no-shell: an allocation lives as long as the process that asked for it, so a process stays in the
+// background until the allocation ends. That process must be the one that asks; the salloc that was called
+// waits for the grant, and leaves.
 class Holder {
  public:
-  // In the calling process: the exit status, once the allocation is there or refused. In the other one:
-  // nothing.
+  // In the calling process: returns the exit status, once the allocation is granted or refused. In the other
+  // one: returns nothing.
   std::optional<int> split_off() {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) return 1;
@@ -104,8 +104,8 @@ pid_t start_command(const std::vector<std::string>& arguments, const std::string
   ::_exit(errno == ENOENT ? 127 : 126);
 }
 
-// Waits for the command, and meanwhile for the end of the allocation, which ends the command. The result: its
-// status; `revoked`: whether the allocation ended first.
+// Waits for the command, and meanwhile for the end of the allocation, which ends the command. Returns its
+// status; `revoked` tells whether the allocation ended first.
 int32_t wait_for_command(engine::embedded::Client& client, uint32_t job_id, pid_t child, int signal_number,
                          bool& revoked) {
   os::UniqueFd process(static_cast<int>(syscall(SYS_pidfd_open, child, 0)));
@@ -139,7 +139,7 @@ int32_t wait_for_command(engine::embedded::Client& client, uint32_t job_id, pid_
   return status;
 }
 
-// The allocation while the command runs: the command's start and end, and the allocation given back.
+// The allocation while the command runs: starts the command, ends it, and gives the allocation back.
 class Session {
  public:
   Session(engine::Engine& cluster, engine::embedded::Client& client, const submit::Invocation& invocation,
@@ -157,7 +157,7 @@ class Session {
       (void)relinquish(1 << 8);
       return 1;
     }
-    // Ctrl-C is the command's business.
+    // The command handles Ctrl-C.
     for (const int signal_number : {SIGINT, SIGQUIT}) std::signal(signal_number, SIG_IGN);
     const pid_t child = start_command(command, environment);
     if (child < 0) return complain("fork: " + std::string(std::strerror(errno)));
@@ -166,7 +166,7 @@ class Session {
     if (!revoked) {
       if (const Status given = relinquish(status); !given) return complain(given.error().message);
     }
-    // Of a command that a signal ended salloc says nothing: the user sent it, most likely.
+    // salloc prints nothing for a command that a signal ended: most likely the user sent it.
     return WIFSIGNALED(status) ? 0 : WEXITSTATUS(status);
   }
 
@@ -235,7 +235,7 @@ int salloc_main(int argc, char** argv) {
   if (!request) return give_up(request.error());
   print_notes(*request);
   complete_submission(*request, argc, argv);
-  // The command runs where --chdir says.
+  // The command runs in the directory of --chdir.
   const std::string& directory = request->spec.work_dir();
   if (directory != invocation.working_directory && ::chdir(directory.c_str()) != 0)
     return complain("chdir(" + directory + "): " + std::strerror(errno));

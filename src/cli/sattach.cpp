@@ -1,7 +1,7 @@
 // sattach: the output and input of a running step, as its srun has them.
 //
-// sattach waits at a socket of its own; the daemon tells the step's srun, which connects to it. Labels and
-// filters are made here.
+// sattach waits at a socket of its own; the daemon tells the step's srun, which connects to it. sattach
+// itself adds labels and filters.
 #include <poll.h>
 #include <pwd.h>
 #include <sys/socket.h>
@@ -162,7 +162,7 @@ void show_layout(const api::StepUsage& step) {
   }
 }
 
-// A directory that only its maker may look into, for as long as somebody is awaited there.
+// A directory that only its maker may enter, while a connection is expected there.
 class MeetingPlace {
  public:
   MeetingPlace() {
@@ -183,7 +183,7 @@ class MeetingPlace {
   std::string directory_;
 };
 
-// The connection that the step's srun makes, once the daemon has told it to.
+// Returns the connection that the step's srun makes, once the daemon has told it to.
 Result<os::UniqueFd> meet(engine::embedded::Client& client, const model::StepRecord& step) {
   const MeetingPlace place;
   if (!place.there()) return failure_from_errno("a directory for the socket", errno);
@@ -207,7 +207,7 @@ class Conversation {
   Conversation(const Arguments& arguments, uint32_t tasks, os::UniqueFd socket)
       : arguments_(arguments), tasks_(tasks), channel_(std::move(socket)) {}
 
-  // To the end of the step; the highest exit code of its tasks.
+  // Runs until the end of the step; returns the highest exit code of its tasks.
   int run() {
     bool input = true;
     for (;;) {
@@ -218,7 +218,7 @@ class Conversation {
         if (waiting[0].revents == 0) continue;
       }
       api::AttachMessage message;
-      if (!channel_.receive(message)) break;  // srun has no more to say
+      if (!channel_.receive(message)) break;  // srun has sent everything
       if (message.has_output()) show(message.output());
       if (message.has_exit()) note(message.exit());
     }
@@ -266,7 +266,7 @@ class Conversation {
   int exit_code_ = 0;
 };
 
-termios g_terminal_before;  // restored by atexit(3), however sattach ends
+termios g_terminal_before;  // atexit(3) restores it, however sattach ends
 
 void restore_terminal() {
   ::tcsetattr(STDIN_FILENO, TCSADRAIN, &g_terminal_before);

@@ -1,4 +1,4 @@
-// sbatch: reads a job script, and hands it in. Answers only once the job is durable.
+// sbatch: reads a job script, and submits it. Answers only once the job is durable.
 #include <sys/wait.h>
 
 #include <cstdio>
@@ -70,7 +70,7 @@ int sbatch_main(int argc, char** argv) {
   if (!submitted) return complain(invocation, submitted.error().message);
   const api::SubmitReply& reply = *submitted;
   for (const std::string& note : reply.notes()) std::fprintf(stderr, "sbatch: %s\n", note.c_str());
-  // With --clusters, Slurm says to which one the job went.
+  // With --clusters, Slurm prints which cluster got the job.
   const std::string name = request->clusters.empty() ? std::string() : engine::fetch_cluster_name(**cluster);
   if (request->quiet) {
     // Slurm prints no number, not even with --parsable.

@@ -1,6 +1,6 @@
-// sbcast and sgather: files to the nodes of a job, and from them. All virtual nodes of a machine see the same
-// files, so one copy serves all of them, and what sgather fetches from each node is the same file under each
-// node's name. Compression, block sizes and fan-out, which speed up a network, change nothing.
+// sbcast and sgather: copy files to the nodes of a job, and from them. All virtual nodes of a machine see the
+// same files, so one copy serves all of them, and sgather fetches the same file from each node, under each
+// node's name. Compression, block sizes and fan-out, which speed up a network, have no effect.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -33,7 +33,7 @@ namespace {
 struct Options {
   const char* command = "";
   bool force = false, preserve = false, keep = false, recursive = false;
-  std::string fanout = "8", timeout = "0";  // only told of
+  std::string fanout = "8", timeout = "0";  // only printed
   unsigned verbose = 0;
   std::string job;
   std::vector<std::string> names;
@@ -48,7 +48,7 @@ int complain(const Options& options, const std::string& text) {
   return 1;
 }
 
-// The job that the command runs in, or --jobid's. Its nodes.
+// Returns the nodes of the job that the command runs in, or of --jobid.
 Result<std::vector<std::string>> nodes_of_job(const Options& options) {
   std::string id = options.job;
   if (const char* variable = std::getenv("SLURM_JOB_ID"); id.empty() && variable != nullptr) id = variable;

@@ -106,7 +106,7 @@ Ended signal(Options& asked, const Given& given) {
   return std::nullopt;
 }
 
-// A list of the filter. A variable counts where the command line names nothing.
+// A list of the filter. A variable counts if the command line names nothing.
 using Words = google::protobuf::RepeatedPtrField<std::string>;
 template <Words* (api::JobFilter::*kList)()>
 Ended words(Options& asked, const Given& given) {
@@ -116,7 +116,7 @@ Ended words(Options& asked, const Given& given) {
   return std::nullopt;
 }
 
-// A variable of a switch says "true" or "t".
+// A switch's variable is on for "true" or "t".
 bool is_on(const Given& given) {
   return !given.from_environment || text::equals_ignoring_case(given.text(), "true") ||
          text::equals_ignoring_case(given.text(), "t");
@@ -203,7 +203,7 @@ bool names_anything(const api::JobFilter& filter) {
          0;
 }
 
-// "job_name=train user_id=1000 ": what was asked for.
+// Returns the filters as text: "job_name=train user_id=1000 ".
 std::string filters_text(const api::JobFilter& filter) {
   std::string out;
   const auto add = [&](const char* name, const auto& words) {
@@ -234,10 +234,10 @@ int send(engine::Engine& cluster, const Options& options, const api::SignalReque
   if (!answer) return complain(answer.error().message);
   int status = 0;
   for (const auto& failed : answer->failures()) {
-    // As in Slurm: what is not there, or over, is spoken of on request, and no failure.
+    // As in Slurm: a job that does not exist, or is over, is reported only on request, and is no failure.
     const bool over = !request.has_step_id() &&
                       (failed.code() == model::kAlreadyDone || failed.code() == model::kInvalidJobId);
-    // What is over needs no cancelling, but cannot be signalled.
+    // A job that is over needs no cancelling, but cannot be signalled.
     const bool ends_it = request.signal() == 0 || request.signal() == SIGKILL;
     const bool no_failure = over && (request.full() || (ends_it && !request.batch_only()));
     if (!no_failure) status = 1;
@@ -250,7 +250,7 @@ int send(engine::Engine& cluster, const Options& options, const api::SignalReque
   return options.quiet ? 0 : status;
 }
 
-// One job, array, task or step that was named, or found by the filters.
+// Acts on one job, array, task or step that was named, or found by the filters.
 int act_on(engine::Engine& cluster, const Options& options, const text::JobReference& id) {
   api::SignalRequest request = options.request;
   api::JobSelector& selector = *request.mutable_filter()->add_jobs();
@@ -272,8 +272,8 @@ int act_on(engine::Engine& cluster, const Options& options, const text::JobRefer
   return send(cluster, options, request);
 }
 
-// --interactive and --verbose speak of each job: those that the filters mean, one by one. `any_lives`:
-// whether there is one that has not ended.
+// --interactive and --verbose report each job: returns those that match the filters, one by one. `any_lives`
+// tells whether any of them has not ended.
 Result<std::vector<text::JobReference>> find_jobs(engine::Engine& cluster, const Options& options,
                                                   const std::vector<text::JobReference>& ids,
                                                   bool& any_lives) {
@@ -295,7 +295,7 @@ Result<std::vector<text::JobReference>> find_jobs(engine::Engine& cluster, const
   return found;
 }
 
-// The jobs and steps that the operands name.
+// Returns the jobs and steps that the operands name.
 Result<std::vector<text::JobReference>> named_jobs(const std::vector<std::string>& operands) {
   std::vector<text::JobReference> ids;
   for (const std::string& operand : operands) {
@@ -306,20 +306,20 @@ Result<std::vector<text::JobReference>> named_jobs(const std::vector<std::string
   return ids;
 }
 
-// Those of the jobs and steps that the user confirms, where any of them is a step.
+// Keeps the jobs and steps that the user confirms, if any of them is a step.
 void confirm_each(std::vector<text::JobReference>& ids) {
   std::erase_if(ids, [](const text::JobReference& id) {
     return !confirmed("Cancel " + std::string(id.step ? "step_id=" : "job_id=") + text::format_job_id(id));
   });
 }
 
-// Puts the jobs that the filters mean, and that the user confirms, into `ids`. An exit status where there is
-// none to act on.
+// Puts the jobs that match the filters, and that the user confirms, into `ids`. Returns an exit status if
+// there is none to act on.
 Ended choose_jobs(engine::Engine& cluster, const Options& options, std::vector<text::JobReference>& ids) {
   bool any_lives = false;
   auto found = find_jobs(cluster, options, ids, any_lives);
   if (!found && found.error().code != model::kInvalidJobId) return complain(found.error().message);
-  // Of jobs that were named, Slurm says so only when it asks.
+  // For named jobs, Slurm reports this only when it asks.
   if (!any_lives && options.interactive && !ids.empty()) {
     return complain(
         "Kill job error on job id " + text::format_job_id(ids.front()) + ": " +

@@ -41,7 +41,7 @@ constexpr std::string_view kCommands =
     "  <ENTITY> may be \"config\", \"daemons\", \"hostlist\", \"hostlistsorted\", \"hostnames\", \"job\",\n"
     "       \"licenses\", \"node\", \"partition\", \"reservation\" or \"step\"\n";
 
-// Words of a line of input: separated by white space, with quotes around what holds some.
+// Splits a line of input into words: separated by white space; quotes keep it.
 std::vector<std::string> split_words(const std::string& line) {
   std::vector<std::string> words;
   std::string word;

@@ -1,5 +1,5 @@
-// sdiag: what the daemon has done since it started, or since `sdiag --reset`. Reads its options, asks,
-// prints.
+// sdiag: the daemon's statistics since it started, or since `sdiag --reset`. Reads its
+// options, asks, prints.
 #include <cstdio>
 #include <optional>
 #include <string>

@@ -1,4 +1,4 @@
-// seff: how well one job used the cores and the memory that it held.
+// seff: how efficiently one job used its cores and memory.
 #include "view/seff.h"
 #include "engine/fetch.h"
 #include "view/output.h"
@@ -24,8 +24,8 @@ constexpr const char* kUsage =
     "       -v    Version\n"
     "       -d    Debug mode: display raw Slurm data\n";
 
-// Of the records that the id stands for, the one meant: the job of this number, or else the first of its
-// tasks.
+// Chooses among the records that the id stands for: the job of this number, or else the
+// first of its tasks.
 const api::AccountedJob* choose(const engine::AccountingRecords& found, const text::JobReference& wanted) {
   const api::AccountedJob* chosen = nullptr;
   for (const api::AccountedJob* job : found.records) {

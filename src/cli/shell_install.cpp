@@ -30,7 +30,7 @@ std::string profile_path(const std::string& home) {
   return home + "/profile.sh";
 }
 
-// What every shell but csh's is told.
+// The lines for every shell but csh.
 std::string profile_text(const std::string& home, bool over_slurm) {
   const std::string of = text::shell_quoted(home), bin = text::shell_quoted(os::bin_path(home));
   std::string text =
@@ -43,7 +43,7 @@ std::string profile_text(const std::string& home, bool over_slurm) {
   return text + " ;; esac\nfi\n";
 }
 
-// The text without the block, wherever it stands.
+// Returns the text without the block, wherever that is.
 std::string without_block(std::string text) {
   const size_t begin = text.find(kBegin);
   if (begin == std::string::npos) return text;
@@ -76,12 +76,12 @@ bool is_there(const std::string& path) {
   return ::access(path.c_str(), F_OK) == 0;
 }
 
-// Those that his shells read: bash's always, zsh's where it is used.
+// Returns the files that the user's shells read: bash's always, zsh's if it is used.
 std::vector<StartUpFile> start_up_files(const std::string& user) {
   std::vector<StartUpFile> files = {{user + "/.bashrc", true}};
   std::string login = user + "/.profile";
   for (const char* name :
-       {"/.bash_login", "/.bash_profile"}) {  // bash reads one of them, the last here first
+       {"/.bash_login", "/.bash_profile"}) {  // bash reads one of them: the last that exists
     if (is_there(user + name)) login = user + name;
   }
   files.push_back({login, false});
@@ -115,7 +115,7 @@ Result<std::string> install_for_all(const std::string& home, bool over_slurm) {
   if (const std::string real = real_slurm_command(home); !real.empty() && !over_slurm)
     return done + "no links in " + kSharedBin + ": a real Slurm is there (" + real +
            "); --over-slurm makes them\n";
-  // Another MINKE_HOME would have to be named for each command.
+  // Another MINKE_HOME would have to be given to each command.
   if (home != os::kSharedHome) return done;
   size_t made = 0;
   for (const char* name : kLinkNames) {

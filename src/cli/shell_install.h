@@ -1,5 +1,5 @@
-// minke env --install: the commands on PATH in every shell, for good. What a shell is told stands in a file
-// of the home; a guarded block in the shells' own start-up files reads it.
+// minke env --install: puts the commands on PATH in every shell, permanently. A file of the home has the
+// lines for shells; a guarded block in the shells' own start-up files reads it.
 //
 // A user's own cluster: ~/.bashrc (read by `ssh host sbatch`, too), the file that bash reads at login,
 // ~/.zshenv. A shared one, by root: /etc/profile.d/minke.sh, and links in /usr/local/bin, which is on every
@@ -12,8 +12,8 @@
 
 namespace minke::cli {
 
-// `over_slurm`: in front of a real Slurm's commands outside of jobs, too. In a job, the commands of the
-// cluster that runs it are in front in any case. Returns what has been written, a line each.
+// `over_slurm`: in front of a real Slurm's commands outside of jobs, too. Within a job, the commands of the
+// cluster that runs it are always in front. Returns a line for each file written.
 Result<std::string> install_in_shells(const std::string& home, bool over_slurm);
 // Removes what the above wrote.
 Result<std::string> uninstall_from_shells(const std::string& home);

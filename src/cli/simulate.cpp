@@ -49,7 +49,7 @@ int complain(const Error& error) {
   return 1;
 }
 
-// zlib hands through what is not compressed.
+// zlib passes uncompressed data through.
 Result<std::string> read_text(const std::string& path) {
   errno = 0;
   const gzFile file = gzopen(path.c_str(), "rb");
@@ -86,12 +86,12 @@ Status write_text(const std::string& path, const std::string& text) {
 
 struct Run {
   std::string policy;
-  double seconds = 0;  // that the replay took
+  double seconds = 0;  // the time of the replay
   sim::Replay replay;
-  std::shared_ptr<const sim::Trace> trace;  // with the times of submission as they were in this replay
+  std::shared_ptr<const sim::Trace> trace;  // with the times of submission of this replay
   sim::Summary summary;
   std::optional<sim::ForecastScore> forecasts;
-  std::optional<sim::ForecastScore> by_limits;  // had the time limits been trusted
+  std::optional<sim::ForecastScore> by_limits;  // the forecast that trusts the time limits
 };
 
 std::string waits_text(const sim::Trace& trace, const sim::Replay& replay) {
@@ -238,7 +238,7 @@ void print_runs(const sim::Trace& trace, const std::vector<Run>& runs, std::uint
   }
 }
 
-// What the jobs are replayed on: a pool of processors, or the nodes of a configuration.
+// The target of a replay: a pool of processors, or the nodes of a configuration.
 class Cluster {
  public:
   Status set_up(const SimulateOptions& options, const sim::Trace& trace) {
@@ -261,7 +261,7 @@ class Cluster {
     return {};
   }
   std::uint64_t processors() const { return processors_; }
-  // `moved`: the trace's own jobs, where dependencies are followed.
+  // `moved` receives the trace's own jobs, if dependencies are followed.
   sim::Replay replay(const sim::Trace& trace, sim::Policy policy, sim::Forecaster* forecaster,
                      std::span<sim::TraceJob> moved) const {
     if (!machine_) {
@@ -340,7 +340,7 @@ class Cluster {
   accounts::AccountBook accounts_;
 };
 
-// Options that exclude each other. Empty: they do not.
+// Returns which options exclude each other; empty if none do.
 std::string contradiction(const SimulateOptions& options) {
   if (!options.waits.empty() && options.policies.size() > 1) return "--waits takes one policy";
   if (!options.accounts.empty() && options.config.empty())
@@ -355,7 +355,7 @@ std::string contradiction(const SimulateOptions& options) {
 Result<sim::Trace> read_trace(const SimulateOptions& options) {
   const auto text = read_text(options.trace);
   if (!text) return failure(text.error());
-  // Where the time zone is not named, the C library looks at every time that is read whether it has changed.
+  // Without a named time zone, the C library checks for a change of it at every time that it reads.
   setenv("TZ", ":/etc/localtime", 0);
   auto trace =
       sim::looks_like_sacct(*text) ? sim::read_sacct(*text) : sim::read_swf(*text, {options.without_request});
@@ -397,7 +397,7 @@ class Study {
   }
 
  private:
-  // Each replay has its own times of submission where jobs follow others, and all the same else.
+  // Each replay has its own times of submission if jobs follow others; all else is the same.
   std::shared_ptr<sim::Trace> trace_to_replay() const {
     return options_.dependencies ? std::make_shared<sim::Trace>(*trace_) : trace_;
   }
@@ -443,7 +443,7 @@ int simulate(const SimulateOptions& options) {
   std::vector<Run> runs;
   for (const std::string& word : options.policies) runs.push_back(study.run(word));
   if (auto done = write_files(options, runs, cluster.processors()); !done) return complain(done.error());
-  // With "-" standard output is the list's.
+  // With "-" the list goes to standard output.
   if (options.waits != "-" && options.svg != "-")
     print_runs(study.trace(), runs, cluster.processors(), options);
   return std::fflush(stdout) == 0 ? 0 : 1;

@@ -1,6 +1,6 @@
-// minke simulate: replays a trace under one or several policies, and says what each would have meant.
+// minke simulate: replays a trace under one or several policies, and reports the effect of each.
 //
-// Exit status: 0, 1 where a file cannot be read or written, 2 for options that do not go together.
+// Exit status: 0, 1 if a file cannot be read or written, 2 for options that exclude each other.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +13,19 @@ struct SimulateOptions {
   std::string trace;                  // plain or gzip
   std::vector<std::string> policies;  // at least one
   std::string config;  // a minke.toml whose nodes the jobs are placed on; empty: one pool of processors
-  // What sacctmgr dump wrote: the tree and its shares; "cluster": those of the running cluster, with its QOS
-  // and limits; empty: everybody has one share.
+  // The output of sacctmgr dump: the tree and its shares; "cluster": those of the running cluster, with its
+  // QOS and limits; empty: everybody has one share.
   std::string accounts;
   std::string waits;  // file for `id wait_seconds` lines; empty: none
   std::string svg;
-  std::string by;  // user, group, account, partition; empty: in all only
+  std::string by;  // user, group, account, partition; empty: only the total
   std::string rules = "study";
-  std::uint32_t processors = 0;  // 0: as the trace says
+  std::uint32_t processors = 0;  // 0: as in the trace
   std::uint32_t top = 10;
   bool exact_requests = false;  // every job asks for what it uses
   bool without_request = false;
   bool dependencies = false;  // jobs that followed others in the trace follow them again
-  bool forecast = false;      // say how good forecasts of starts would have been
+  bool forecast = false;      // report how good forecasts of starts would have been
   bool json = false;
   bool plot = false;
 };

@@ -1,4 +1,4 @@
-// sinfo: the partitions and nodes. Fetches, prints.
+// sinfo: shows the partitions and nodes. Fetches, prints.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <unistd.h>
@@ -123,7 +123,7 @@ int sinfo_main(int argc, char** argv) {
   if (!check_clusters(**cluster, "sinfo", options.clusters)) return 1;
   if (options.verbose) view::write_out(parameters(options));
   view::DisplayContext context = view::display_context_from_environment();
-  if (options.clusters) context.cluster_name = engine::fetch_cluster_name(**cluster);  // %V says it only then
+  if (options.clusters) context.cluster_name = engine::fetch_cluster_name(**cluster);  // needed only by %V
   while (true) {
     if (!options.no_header && !options.document) view::write_out(cluster_line(**cluster, options.clusters));
     int status = show(**cluster, options, origin, context);

@@ -24,7 +24,7 @@ using enum options::ArgumentKind;
 using Ended = std::optional<int>;
 
 struct Arguments : view::SinfoOptions {
-  bool all_given = false, partition_given = false;  // by options: those that a variable says give way
+  bool all_given = false, partition_given = false;  // by options: they override those of variables
 };
 
 constexpr std::string_view kUsage =
@@ -82,7 +82,7 @@ Ended nodes(Arguments& asked, const Given& given) {
   return std::nullopt;
 }
 
-// -o and -O: the later counts.
+// -o and -O: the later one counts.
 template <auto kMember, auto kOther>
 Ended format(Arguments& asked, const Given& given) {
   asked.*kMember = given.text();

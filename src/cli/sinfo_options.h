@@ -7,8 +7,8 @@
 
 namespace minke::cli {
 
-// Reads the SINFO_* variables and the command line; an exit status where the command ends here (--help, an
-// error).
+// Reads the SINFO_* variables and the command line; returns an exit status if the command ends here
+// (--help, an error).
 std::optional<int> read_sinfo_arguments(int argc, char** argv, view::SinfoOptions& options);
 
 }  // namespace minke::cli

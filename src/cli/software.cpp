@@ -32,7 +32,7 @@ int complain(const std::string& message) {
   return 1;
 }
 
-// The home, where this user may change its software.
+// Returns the home if this user may change its software.
 Result<std::string> own_home() {
   auto home = os::minke_home();
   if (!home) return home;
@@ -58,7 +58,7 @@ Status write_init(const std::string& home) {
   return {};
 }
 
-// Has a daemon that runs look again at what jobs begin with.
+// Makes a running daemon read again which software jobs begin with.
 void tell_daemon() {
   auto cluster = engine::open(engine::Start::kNever);
   if (!cluster) return;

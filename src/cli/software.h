@@ -1,4 +1,4 @@
-// minke software: module files for what this machine has, and names of other clusters' modules.
+// minke software: module files for the software of this machine, and names of other clusters' modules.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 namespace minke::cli {
 
 struct ScanCommand {
-  std::vector<std::string> paths;  // looked through first
+  std::vector<std::string> paths;  // searched first
   bool json = false;
 };
 struct AliasCommand {
@@ -19,10 +19,10 @@ struct AliasCommand {
 int software_scan(const ScanCommand& command);
 int software_alias(const AliasCommand& command);
 
-// What `minke env` prints besides, where modules are set up: for the shells of sh's kind, or of csh's.
+// What `minke env` also prints if modules are set up: for shells like sh, or like csh.
 std::string module_functions(const std::string& home, bool csh);
 
-// minke modulecmd SHELL ARGUMENTS…: what `module` evaluates. Becomes Lmod.
+// minke modulecmd SHELL ARGUMENTS…: prints what `module` evaluates. Becomes Lmod.
 int modulecmd_main(int argc, char** argv);
 // "script-shell SHELL OPTIONS" SCRIPT ARGUMENTS…: the interpreter of job scripts for shells that take no
 // functions from the environment. Becomes that shell.

@@ -1,4 +1,4 @@
-// sprio: the priorities of the jobs that wait. Reads its options and SPRIO_FORMAT, fetches, prints.
+// sprio: shows the priorities of pending jobs. Reads its options and SPRIO_FORMAT, fetches, prints.
 #include <fmt/format.h>
 
 #include <map>
@@ -72,7 +72,7 @@ Ended users(Arguments& arguments, const Given& given) {
       arguments.filter.add_uids(*uid);
     } else {
       wrong(uid.error().message + "\n");
-      arguments.filter.add_uids(UINT32_MAX);  // nobody's
+      arguments.filter.add_uids(UINT32_MAX);  // an id that nobody has
     }
   }
   arguments.options.show_user = true;
@@ -87,7 +87,7 @@ Ended partitions(Arguments& arguments, const Given& given) {
   return std::nullopt;
 }
 
-// --verbose: what was asked for.
+// --verbose: prints what was asked for.
 std::string asked_for(const Arguments& arguments) {
   const std::string rule = std::string(29, '-') + "\n";
   const auto line = [](const char* name, const std::string& value) {
@@ -147,7 +147,7 @@ const options::Table<Arguments>& table() {
 Ended read_arguments(int argc, char** argv, Arguments& arguments) {
   CommandRead read = read_command(table(), argc, argv, arguments);
   if (read.status) return read.status;
-  // "-j 12": the value of an optional argument that stands by itself.
+  // "-j 12": an optional argument may stand in a word of its own.
   size_t taken = 0;
   if (!read.operands.empty() && arguments.job_flag && arguments.filter.jobs().empty()) {
     if (const Ended ended = add_jobs(arguments, read.operands[taken++])) return ended;

@@ -1,5 +1,5 @@
-// sqjobs, sqhosts: SHARCNET's words for looking at jobs and nodes. Columns and totals are those that programs
-// which drive sqjobs look for.
+// sqjobs, sqhosts: SHARCNET's commands to show jobs and nodes. Their columns and totals are those that
+// programs which drive sqjobs expect.
 #include <pwd.h>
 #include <unistd.h>
 
@@ -41,8 +41,8 @@ int complain(const std::string& message) {
   return 1;
 }
 
-// R running, Q queued, *Q waiting for other jobs, Z waiting for its time, S suspended, H held, K killed, D
-// done.
+// R running, Q queued, *Q waiting for other jobs, Z waiting for its time, S suspended, H
+// held, K killed, D done.
 std::string_view state_letter(const model::JobRecord& job) {
   switch (job.state()) {
     case model::JOB_RUNNING:
@@ -70,7 +70,7 @@ std::string_view state_letter(const model::JobRecord& job) {
   }
 }
 
-// "~alice/x.sh": a home directory is written short.
+// "~alice/x.sh": shortens a home directory.
 std::string short_path(const std::string& path, uint32_t uid) {
   const passwd* entry = getpwuid(uid);
   if (entry == nullptr) return path;
@@ -167,7 +167,7 @@ struct Options {
   bool all_users = false, running = false, queued = false, totals = false, in_full = false;
 };
 
-// The exit code, where the command is over: help, or something wrong, which has been said.
+// Returns the exit code if the command is over: help, or an error that was printed.
 std::optional<int> read_options(int argc, char** argv, Options& options) {
   int option = 0;
   while ((option = ::getopt(argc, argv, "au:rqnlh")) != -1) {
@@ -201,7 +201,7 @@ std::optional<int> read_options(int argc, char** argv, Options& options) {
   return std::nullopt;
 }
 
-// The jobs that are named; without any, the caller's own.
+// Reads the named jobs; without any, the caller's own.
 Status read_jobs(int argc, char** argv, Options& options) {
   api::JobFilter& filter = options.filter;
   for (int i = optind; i < argc; ++i) {

@@ -1,5 +1,5 @@
-// sqsub, sqkill, sqsuspend, sqresume: SHARCNET's words for submitting and steering, on the requests of
-// sbatch, scancel and scontrol.
+// sqsub, sqkill, sqsuspend, sqresume: SHARCNET's commands to submit and control jobs, built on the requests
+// of sbatch, scancel and scontrol.
 #include <cstdio>
 #include <optional>
 #include <string>
@@ -26,7 +26,7 @@ int complain(const char* command, const std::string& message) {
   return 1;
 }
 
-// For each job named: what `act` asks of the cluster, and `said` on stdout where it was done.
+// For each named job: calls `act` on the cluster, and prints `said` on stdout on success.
 template <typename Act>
 int steer(int argc, char** argv, const char* command, const char* said, Act&& act) {
   if (argc < 2 || argv[1][0] == '-') {

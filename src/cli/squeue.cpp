@@ -1,5 +1,5 @@
-// squeue: the jobs in the queue, or their steps. Reads its options and SQUEUE_* variables, fetches, prints.
-// sq: the same for one's own jobs, with the columns that the Alliance's clusters show.
+// squeue: shows the jobs in the queue, or their steps. Reads its options and SQUEUE_* variables, fetches,
+// prints. sq: the same for one's own jobs, with the columns that the Alliance's clusters show.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <unistd.h>
@@ -32,8 +32,8 @@ namespace {
 
 constexpr size_t kBlockSize = 1 << 20;
 
-// Fills in the user ids. False where users were named and none of them exists: then there is nothing to ask
-// for.
+// Fills in the user ids. Returns false if users were named and none of them exists: there is
+// nothing to ask for then.
 bool resolve_users(view::SqueueOptions& options) {
   if (options.me) {
     options.uids = {getuid()};
@@ -160,7 +160,7 @@ int show_jobs(engine::Engine& cluster, const view::SqueueOptions& options, bool 
   auto lines = view::job_lines(jobs->records, options, context);
   if (!lines) return view::print_error("squeue", lines.error().message), 1;
   print_table(table, *lines, options, context);
-  // Hundreds of thousands of records take long to free one by one; the process ends anyhow.
+  // Hundreds of thousands of records take long to free one by one, and the process ends anyway.
   [[maybe_unused]] static engine::JobRecords* kept = nullptr;
   if (options.iterate_seconds == 0) kept = new engine::JobRecords(std::move(*jobs));
   return 0;
@@ -188,7 +188,7 @@ int show_steps(engine::Engine& cluster, const view::SqueueOptions& options, bool
   return 0;
 }
 
-// The tiers of the partitions, for --priority's lines.
+// Adds the tiers of the partitions, for the lines of --priority.
 Status add_partition_tiers(engine::Engine& cluster, view::SqueueOptions& options) {
   if (!options.per_partition) return {};
   const auto partitions = engine::fetch_partitions(cluster);

@@ -45,7 +45,7 @@ int wrong(const std::string& message) {
   return 1;
 }
 
-// A list without a name in it, as of a variable that is not set: nothing has such a name.
+// A list without a name in it, such as that of an unset variable, matches nothing.
 template <auto kMember>
 Ended names(Arguments& asked, const Given& given) {
   asked.*kMember = text::split_list(given.text());
@@ -119,7 +119,7 @@ Ended steps(Arguments& asked, const Given& given) {
   return given.value ? add_steps(asked, *given.value) : std::nullopt;
 }
 
-// -o and -O: the later of two of the same counts, and any of them more than a variable.
+// -o and -O: the later of the two counts, and either overrides a variable.
 template <auto kMember, auto kOther>
 Ended format(Arguments& asked, const Given& given) {
   if (asked.format_given && (asked.*kOther).has_value())
@@ -260,7 +260,7 @@ std::optional<int> read_squeue_arguments(int argc, char** argv, view::SqueueOpti
   Arguments arguments;
   CommandRead read = read_command(table(), argc, argv, arguments);
   if (read.status) return read.status;
-  // "-j 12" and "-s 12.0": the value of an optional argument that stands by itself.
+  // "-j 12" and "-s 12.0": an optional argument may stand in a word of its own.
   size_t taken = 0;
   if (!read.operands.empty() && arguments.jobs_flag && arguments.jobs.empty()) {
     if (const Ended ended = add_jobs(arguments, read.operands[taken++])) return ended;

@@ -7,8 +7,8 @@
 
 namespace minke::cli {
 
-// Reads the SQUEUE_* variables and the command line; an exit status where the command ends here (--help, an
-// error).
+// Reads the SQUEUE_* variables and the command line; returns an exit status if the command ends here
+// (--help, an error).
 std::optional<int> read_squeue_arguments(int argc, char** argv, view::SqueueOptions& options);
 
 }  // namespace minke::cli

@@ -1,4 +1,4 @@
-// sreport: reports on what was used. One report from the command line, or many commands from stdin.
+// sreport: reports on usage. One report from the command line, or many commands from stdin.
 #include <cstdio>
 #include <ctime>
 #include <iostream>
@@ -162,7 +162,7 @@ int do_nothing(Session&, const Words&) {
 
 constexpr std::string_view kCluster = "cluster", kJob = "job", kReservation = "reservation", kUser = "user";
 
-// The first that the word shortens, to no fewer letters than `shortest`.
+// Finds the first one that the word abbreviates, with at least `shortest` letters.
 struct Verb {
   std::string_view name;
   size_t shortest;
@@ -191,7 +191,7 @@ int run(Session& session, const Words& words) {
   return fail("invalid keyword: " + words.front());
 }
 
-// Words apart at blanks; quotes hold together what has blanks in it.
+// Splits words at blanks; quotes keep blanks together.
 std::vector<std::string> words_of(const std::string& line) {
   std::vector<std::string> words;
   std::string word;

@@ -1,6 +1,6 @@
-// srun: runs tasks, inside the allocation that it finds in its environment, or in one that it asks for first.
+// srun: runs tasks in the allocation of its environment, or in one that it requests first.
 //
-// What the step is to be stands in srun/step_request.h, and how it is run in srun/run_step.h.
+// srun/step_request.h defines the step, and srun/run_step.h runs it.
 #include <unistd.h>
 
 #include <algorithm>
@@ -56,7 +56,7 @@ std::string cpu_counts(const model::JobRecord& job) {
   return text;
 }
 
-// The job that the step is to run in. Otherwise it has been said why not, and this is the exit status.
+// Finds the job to run the step in. Else prints why not, and returns the exit status.
 std::optional<int> find_job(engine::Engine& cluster, const submit::Invocation& invocation,
                             const submit::JobRequest& request, api::WaitJobReply& found) {
   const auto complain = [&](const std::string& message) {
@@ -88,7 +88,7 @@ std::optional<int> find_job(engine::Engine& cluster, const submit::Invocation& i
   return std::nullopt;
 }
 
-// The cluster's mpi_default, which a job's variables tell; for an srun that is not within the job.
+// Takes the cluster's mpi_default, which a job's variables have; for an srun outside of the job.
 void take_default_mpi(submit::JobRequest& request, const auto& variables) {
   constexpr std::string_view kName = "SLURM_MPI_TYPE=";
   for (const std::string& variable : variables) {
@@ -105,7 +105,7 @@ std::optional<uint64_t> component_of(const submit::CommandLine& line) {
   return std::nullopt;
 }
 
-// Several components in a job that has but one: each takes nodes of its own, one after the other.
+// Several components in a job of one component: each takes nodes of its own, one after the other.
 Status take_nodes(HetStepPart& part, std::vector<std::string>& taken) {
   model::JobSpec& spec = part.request.spec;
   const auto of_job = static_cast<uint32_t>(std::max(1, part.job.nodes_size()));
@@ -134,7 +134,7 @@ Status take_nodes(HetStepPart& part, std::vector<std::string>& taken) {
   return {};
 }
 
-// One request for each line, and what its tasks are to be. `plain`: the job is no heterogeneous one.
+// Makes one request for each line, with its tasks. `plain`: the job is not a heterogeneous one.
 std::optional<int> make_parts(engine::Engine& cluster, submit::Invocation invocation,
                               std::vector<submit::CommandLine> lines, int argc, char** argv, bool plain,
                               std::vector<HetStepPart>& parts, std::vector<std::string>& node_of_rank) {
@@ -180,7 +180,7 @@ std::optional<int> make_parts(engine::Engine& cluster, submit::Invocation invoca
   return std::nullopt;
 }
 
-// What serves the ranks of all parts: as --mpi says, or what the first one's program is linked with.
+// Returns the MPI kind for the ranks of all parts: that of --mpi, or of the first part's program.
 std::optional<mpi::Kind> mpi_of(const HetStepPart& first) {
   if (first.request.mpi == "pmi2") return mpi::Kind::kPmi;
   if (first.request.mpi == "pmix") return mpi::Kind::kPmix;
@@ -243,7 +243,7 @@ int srun_components(submit::Invocation invocation, const submit::CommandLine& li
   return status;
 }
 
-// What can be refused before the cluster is asked. Empty: nothing.
+// Returns why the request is refused before the cluster is asked; empty if it is not.
 std::string refusal(const submit::JobRequest& request) {
   if (!request.job_id && request.is_given("relative"))
     return "fatal: --relative option invalid for job allocation request";
@@ -253,7 +253,7 @@ std::string refusal(const submit::JobRequest& request) {
   return runs ? "" : "fatal: Can not execute " + program;
 }
 
-// Asks for a job for the step alone. Otherwise it has been said why not, and this is the exit status.
+// Asks for a job for the step alone. Else prints why not, and returns the exit status.
 std::optional<int> allocate_job(engine::Engine& cluster, const submit::Invocation& invocation,
                                 submit::JobRequest& request, std::string& environment,
                                 model::JobRecord& job) {
@@ -267,8 +267,8 @@ std::optional<int> allocate_job(engine::Engine& cluster, const submit::Invocatio
   return std::nullopt;
 }
 
-// The job that the request names, or the component of it that --het-group names. Otherwise it has been said
-// why not, and this is the exit status.
+// Joins the job that the request names, or the component of it that --het-group names. Else prints why not,
+// and returns the exit status.
 std::optional<int> join_job(engine::Engine& cluster, const submit::Invocation& invocation,
                             std::optional<uint64_t> group, submit::JobRequest& request,
                             std::string& environment, model::JobRecord& job) {
@@ -277,7 +277,7 @@ std::optional<int> join_job(engine::Engine& cluster, const submit::Invocation& i
   const bool of_component = group && !invocation.variable("SLURM_HET_SIZE") &&
                             *group < static_cast<uint64_t>(found.het_components_size());
   job = of_component ? found.het_components(static_cast<int>(*group)) : found.job();
-  // Called from outside of the job: its tasks get the job's variables all the same.
+  // Called from outside of the job: its tasks still get the job's variables.
   if (!invocation.variable("SLURM_JOB_ID")) {
     take_default_mpi(request, found.environment());
     environment = add_to_environment(environment, {found.environment().begin(), found.environment().end()});
@@ -285,7 +285,7 @@ std::optional<int> join_job(engine::Engine& cluster, const submit::Invocation& i
   return std::nullopt;
 }
 
-// One step of one job, which exists already or is asked for.
+// Runs one step of one job, which exists already or is requested.
 int srun_alone(const submit::Invocation& invocation, std::optional<uint64_t> group,
                submit::JobRequest& request, std::string environment) {
   const auto complain = [&](const std::string& message) {

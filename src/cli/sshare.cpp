@@ -1,4 +1,4 @@
-// sshare: shares and usage. Reads its options, fetches the accounting record of the last weeks, prints.
+// sshare: shows shares and usage. Reads its options, fetches the accounting record of the last weeks, prints.
 #include <unistd.h>
 
 #include <algorithm>
@@ -50,7 +50,7 @@ struct Arguments {
   std::optional<view::DocumentFormat> document;
 };
 
-// -l and -m: other fields, unless -o named some.
+// -l and -m: other fields, unless -o names some.
 template <const char* const& kFields>
 Ended default_format(Arguments& arguments, const Given&) {
   if (!arguments.format_given) arguments.format = kFields;
@@ -63,7 +63,7 @@ Ended format(Arguments& arguments, const Given& given) {
   return std::nullopt;
 }
 
-// A letter that Slurm's takes and has no use for.
+// A letter that Slurm's command accepts and ignores.
 Ended no_quiet(Arguments&, const Given&) {
   std::fputs("Try \"sshare --help\" for more information\n", stderr);
   return 1;
@@ -113,7 +113,7 @@ const options::Table<Arguments>& table() {
   return *kTable;
 }
 
-// What was asked for, as Slurm's tells it.
+// Prints what was asked for, as Slurm does.
 void tell_requested(const char* what, const std::vector<std::string>& names) {
   std::fprintf(stderr, "%s requested:\n", what);
   if (names.empty()) std::fputs("\t: all\n", stderr);
@@ -130,14 +130,14 @@ void tell_requested(const Arguments& arguments) {
   tell_requested("Accounts", arguments.accounts);
 }
 
-// Whose shares are shown, and what the lines point into.
+// The shares to show, and the data that the lines point into.
 struct Shares {
   std::vector<view::ShareLine> lines;
   std::deque<view::ShareUsage> usages;
   int64_t now = 0;
 };
 
-// Where nobody keeps accounts: root's and one's own, by the record of the last weeks.
+// If nobody keeps accounts: root's and one's own, by the record of the last weeks.
 Status add_unkept(engine::Engine& cluster, const Arguments& arguments, const std::string& user,
                   Shares& shares) {
   api::QueryAccountingRequest query;
@@ -164,7 +164,7 @@ Status find_shares(engine::Engine& cluster, const Arguments& arguments, Shares& 
   const std::string user = view::user_name_of(getuid());
   if (tree->accounts_size() <= 1) return add_unkept(cluster, arguments, user, shares);  // root alone
   view::ShareWanted wanted{arguments.accounts, arguments.users, arguments.users_only};
-  // As Slurm: the own lines, unless others are asked for.
+  // As in Slurm: one's own lines, unless others are asked for.
   if (wanted.users.empty() && wanted.accounts.empty() && !arguments.all) wanted.users = {user};
   shares.lines = view::share_tree_lines(*tree, wanted, shares.usages);
   shares.now = tree->now();

@@ -1,4 +1,4 @@
-// sstat: what the steps of running jobs use now. Reads its options, asks for each job, prints.
+// sstat: shows the current usage of the steps of running jobs. Reads its options, asks for each job, prints.
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -110,7 +110,7 @@ Ended read_arguments(int argc, char** argv, Arguments& arguments) {
   return std::nullopt;
 }
 
-// Of a job's steps those that were named; where none was, the lowest numbered one.
+// Chooses the named steps of a job; by default the lowest numbered one.
 std::vector<const api::StepUsage*> choose(const api::StepUsageReply& reply, const text::JobReference& wanted,
                                           bool all_steps) {
   std::vector<const api::StepUsage*> steps;
@@ -173,7 +173,7 @@ int sstat_main(int argc, char** argv) {
     }
     context.now = answer->now();
     const auto steps = choose(*answer, job, arguments.all_steps);
-    // A job whose batch script alone runs has steps, though none that is listed unasked.
+    // A job with only a batch step has steps, though none that is listed by default.
     if (answer->steps().empty() || (job.step && steps.empty()))
       view::print_error("sstat", "No steps running for job " + name_of(job));
     out.clear();

@@ -1,7 +1,7 @@
 // strigger: sets, shows and clears triggers. Reads its options, asks, prints.
 //
-// What cannot happen here is refused with the reason: there is one daemon, without a backup, and no database
-// daemon.
+// Events that cannot happen here are refused with the reason: there is one daemon, without a backup, and
+// no database daemon.
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -41,7 +41,7 @@ using Ended = std::optional<int>;
 
 struct Event {
   TriggerEvent event;
-  const char* name;  // as --get tells it
+  const char* name;  // its name in --get
 };
 constexpr std::array<Event, 8> kEvents = {{{model::TRIGGER_JOB_END, "fini"},
                                            {model::TRIGGER_JOB_TIME, "time"},
@@ -258,7 +258,7 @@ int clear(engine::TriggerAbility& ability, const Arguments& arguments) {
 }
 
 bool is_wanted(const Trigger& trigger, const Arguments& arguments) {
-  // As in Slurm, all of the events that are named must be this one.
+  // As in Slurm, all named events must be this one.
   for (const TriggerEvent event : arguments.events)
     if (trigger.event() != event) return false;
   return !arguments.never && (arguments.id == 0 || trigger.id() == arguments.id) &&

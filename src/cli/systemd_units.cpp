@@ -18,13 +18,13 @@ namespace minke::cli {
 
 namespace {
 
-// The launcher and the jobs are a unit of their own: the daemon can be restarted and upgraded while jobs run.
-// Delegate=yes: the launcher makes control groups for the jobs.
+// The launcher and the jobs have a unit of their own: the daemon can be restarted and upgraded while jobs
+// run. Delegate=yes: the launcher makes control groups for the jobs.
 //
-// Jobs inherit what a unit takes away. So nothing is taken that a user's programs may need, setuid programs
-// among them: no NoNewPrivileges, no filter of system calls, no view of the files of its own (what the
-// launcher mounts for jobs must be seen by logins, too). What goes are rights to change the machine as a
-// whole.
+// Jobs inherit the restrictions of a unit. So this one keeps everything that a user's programs may need,
+// also setuid programs: no NoNewPrivileges, no filter of system calls, no private view of the files
+// (logins must see what the launcher mounts for jobs, too). It drops only the rights to change the
+// machine as a whole.
 constexpr char kLauncherUnit[] = R"(# /etc/systemd/system/minke-launcher.service
 [Unit]
 Description=Minke's launcher and the jobs that run
@@ -44,9 +44,9 @@ KeyringMode=private
 CapabilityBoundingSet=~CAP_SYS_BOOT CAP_SYS_TIME CAP_WAKE_ALARM CAP_BLOCK_SUSPEND CAP_SYS_PACCT CAP_SYS_TTY_CONFIG CAP_LINUX_IMMUTABLE CAP_LEASE CAP_MAC_ADMIN CAP_MAC_OVERRIDE CAP_AUDIT_READ
 )";
 
-// What acts for users or touches their files: prologs, programs of triggers, mail, the keeper of storage, the
-// cache of data, /metrics. Those that read what strangers send give up root themselves (os/confine_self.h).
-// The others run programs of the administrator's and of users, which may need anything, as jobs do.
+// Helpers that act for users or touch their files: prologs, triggers, mail, the keeper of storage, the cache
+// of data, /metrics. Those that read what strangers send give up root themselves (os/confine_self.h). The
+// others run programs of the administrator and of users, which may need anything, as jobs do.
 constexpr char kHelpersUnit[] = R"(# /etc/systemd/system/minke-helpers.service
 [Unit]
 Description=What Minke's daemon starts
@@ -66,13 +66,13 @@ KeyringMode=private
 CapabilityBoundingSet=~CAP_SYS_BOOT CAP_SYS_TIME CAP_WAKE_ALARM CAP_BLOCK_SUSPEND CAP_SYS_PACCT CAP_SYS_TTY_CONFIG CAP_LINUX_IMMUTABLE CAP_LEASE CAP_MAC_ADMIN CAP_MAC_OVERRIDE CAP_AUDIT_READ
 )";
 
-// It awaits systemd's launcher: one of its own would belong to this unit, and end with it. All that it does
-// itself is to answer, to decide and to keep records: it needs its files and two sockets. Of the rights that
-// are left: it gives spooled scripts to their users (CHOWN, DAC_OVERRIDE, FOWNER), starts children that
-// become users, and ends them (SETUID, SETGID, KILL), and looks at processes that /proc hides (SYS_PTRACE).
-// It has the devices, as one of its children asks the GPUs' driver.
-// Users that come from the network by NIS need a drop-in (docs/security.md). There is no comment within a
-// unit: a line that begins with "# " names the next file.
+// The daemon waits for systemd's launcher: one of its own would belong to this unit, and end with it. The
+// daemon itself only answers, decides and keeps records: it needs its files and two sockets. The remaining
+// rights let it give spooled scripts to their users (CHOWN, DAC_OVERRIDE, FOWNER), start children that
+// become users, and end them (SETUID, SETGID, KILL), and look at processes that /proc hides (SYS_PTRACE).
+// It has the devices, as one of its children asks the GPUs' driver. Users that come from the network by
+// NIS need a drop-in (docs/security.md). A unit must not contain comments: a line that begins with "# "
+// names the next file.
 constexpr char kDaemonUnit[] = R"(# /etc/systemd/system/minke.service
 [Unit]
 Description=Minke, a research cluster on this machine

@@ -1,9 +1,9 @@
-// minke up --print-units: the units that systemd runs a shared cluster by.
+// minke up --print-units: the systemd units that run a shared cluster.
 #pragma once
 
 namespace minke::cli {
 
-// The exit status. Reads the configuration: a tmp_root elsewhere is written to by the daemon.
+// Returns the exit status. Reads the configuration: the daemon must be able to write to a tmp_root elsewhere.
 int print_systemd_units();
 
 }  // namespace minke::cli

@@ -59,7 +59,7 @@ double gpu_utilization(const model::Sample& now) {
   return now.gpus().empty() ? 0 : sum / now.gpus_size();
 }
 
-// What can be seen on a terminal of this size; rows 0: everything.
+// Returns what fits on a terminal of this size; rows 0: everything.
 std::string screen(const api::MeasurementsReply& reply, size_t rows, size_t columns) {
   std::vector<std::string> lines;
   const api::MachineMeasurement& machine = reply.machine();
@@ -96,7 +96,7 @@ std::string screen(const api::MeasurementsReply& reply, size_t rows, size_t colu
         job_text(job), job.user_name(), job.name(),
         text::format_seconds(view::elapsed_seconds(job, reply.now())), measured->cores(), job.num_cpus(),
         size_text(static_cast<double>(now.memory_kib())),
-        // It may hold all that there is where it asked for none.
+        // A job that asked for no memory may use all of it.
         job.memory_mib() == 0 ? "" : "/" + size_text(static_cast<double>(job.memory_mib()) * 1024),
         size_text(static_cast<double>(measured->peak_memory_kib())),
         size_text(static_cast<double>(measured->read_rate()) / 1024),
@@ -105,7 +105,7 @@ std::string screen(const api::MeasurementsReply& reply, size_t rows, size_t colu
   if (rows != 0 && lines.size() > rows) lines.resize(rows);
   std::string out;
   for (std::string& line : lines) {
-    // Users name their jobs: a name shall not write to the terminal of who looks.
+    // Users name their jobs: a name must not control the terminal of the viewer.
     for (char& c : line) c = std::iscntrl(static_cast<unsigned char>(c)) != 0 ? '?' : c;
     out += columns == 0 ? line : line.substr(0, columns);
     out += rows == 0 ? "\n" : "\x1b[K\r\n";
@@ -195,7 +195,7 @@ Json as_json(const api::MeasurementsReply& reply, bool with_series) {
   return json;
 }
 
-// A terminal that hands over each key, on a screen of its own; as it was when this goes.
+// A terminal that passes on each key, with a screen of its own; the destructor restores it.
 class Screen {
  public:
   Screen() {

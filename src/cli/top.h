@@ -9,9 +9,9 @@ namespace minke::cli {
 struct TopOptions {
   bool once = false;
   bool json = false;    // once, as JSON
-  double seconds = 2;   // between two looks
-  std::string jobs;     // comma-separated; empty: all that run
-  bool series = false;  // with --json: what was sampled so far too
+  double seconds = 2;   // between two updates
+  std::string jobs;     // comma-separated; empty: all running jobs
+  bool series = false;  // with --json: also the samples so far
 };
 
 int top(const TopOptions& options);

@@ -1,5 +1,5 @@
-// minke metrics and minke jobs: what training programs wrote down of their progress, read from their own
-// files.
+// minke metrics and minke jobs: the metrics of training programs, read from the
+// programs' own files.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@ namespace minke::cli {
 
 struct MetricsOptions {
   std::string job;
-  std::vector<std::string> files;  // to read instead of those that are found
+  std::vector<std::string> files;  // to read instead of searching for files
   std::vector<std::string> names;  // with wildcards; none: all
   bool follow = false;             // until the job ends
   bool table = false;              // no curves
@@ -18,7 +18,7 @@ struct MetricsOptions {
 int metrics(const MetricsOptions& options);
 
 struct RankOptions {
-  std::vector<std::string> metrics;  // a column each; the first one ranks
+  std::vector<std::string> metrics;  // one column each; the first one ranks
   std::string value = "last";        // or least, largest
   bool sort = false, ascending = false;
   std::string since;  // a day; empty: all

@@ -24,7 +24,7 @@ int complain(const std::string& message) {
   return 1;
 }
 
-// When allocations begin in Canada's research computing.
+// Allocations of Canada's research computing begin on that day.
 int64_t last_first_of_april(int64_t now) {
   const auto wall = static_cast<time_t>(now);
   std::tm day{};
@@ -37,7 +37,7 @@ int64_t last_first_of_april(int64_t now) {
   return std::mktime(&day);
 }
 
-// Of the accounts that were asked for, or of all. Parents come before their children.
+// Adds the accounts asked for, or all. Parents come before their children.
 Status add_allocations(engine::Engine& cluster, const std::vector<std::string>& wanted,
                        view::UsageReport& report) {
   const auto reply = cluster.accounts({});

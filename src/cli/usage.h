@@ -1,4 +1,4 @@
-// minke usage: fetches what was used in an allocation year, and prints it.
+// minke usage: fetches the usage of an allocation year, and prints it.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@ namespace minke::cli {
 struct UsageOptions {
   std::string since;                  // the first day; empty: the last 1 April
   std::vector<std::string> accounts;  // empty: all
-  std::string gpu;                    // model that equivalents are told in; empty: the one used most
+  std::string gpu;                    // the model for equivalents; empty: the one used most
   bool json = false;
 };
-// The exit code. Messages go to standard error.
+// Returns the exit code. Messages go to standard error.
 int usage(const UsageOptions& options);
 
 }  // namespace minke::cli

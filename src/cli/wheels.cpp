@@ -69,7 +69,7 @@ Result<std::vector<software::Python>> chosen_pythons(const std::string& home,
   return chosen;
 }
 
-// Of the module or the virtual environment that is active; empty: of neither.
+// Returns the version of the active module or virtual environment; empty without one.
 std::string current_python() {
   if (const char* environment = std::getenv("VIRTUAL_ENV")) {
     if (const auto text = os::read_file(std::string(environment) + "/pyvenv.cfg", 65536)) {
@@ -85,7 +85,7 @@ std::string current_python() {
   return module == nullptr ? "" : minor_of(module);
 }
 
-// The names of a requirements file, with their versions.
+// Returns the names in a requirements file, with their versions.
 Result<std::vector<std::string>> requirements_of(const std::string& path) {
   const auto text = os::read_file(path, kMaxRequirementsBytes);
   if (!text) return failure(text.error().message);
@@ -129,8 +129,8 @@ void add_options(CLI::App& app, AvailableWheels& options) {
   app.add_flag("--not-available-only", query.only_not_available, "only these");
 }
 
-// What the query takes from elsewhere: files of requirements, the Python that is active. Errors: a file that
-// cannot be read.
+// Completes the query from elsewhere: requirements files, the active Python. Fails if a
+// file cannot be read.
 Status complete_query(AvailableWheels& options) {
   software::WheelQuery& query = options.query;
   query.patterns.insert(query.patterns.end(), options.names.begin(), options.names.end());
@@ -149,7 +149,7 @@ Status complete_query(AvailableWheels& options) {
   return {};
 }
 
-// All wheels are for every processor of this kind.
+// Whether wheels match this kind of processor.
 bool for_this_processor(const AvailableWheels& options) {
   return options.archs.empty() || options.all || options.all_archs ||
          std::find(options.archs.begin(), options.archs.end(), "generic") != options.archs.end();
@@ -195,7 +195,7 @@ int wheels_remove(const std::vector<std::string>& files) {
     const std::string listed = wheels + "/index/" + file;
     if (::unlink(listed.c_str()) != 0) return complain(failure_from_errno(file, errno).value().message);
   }
-  // What no name leads to any more.
+  // Removes what no name refers to any more.
   std::error_code ignored;
   for (std::filesystem::directory_iterator entry(wheels + "/store", ignored), end; !ignored && entry != end;
        entry.increment(ignored)) {

@@ -1,4 +1,4 @@
-// minke wheels: Python's wheels for everybody. avail_wheels: what there is.
+// minke wheels: Python wheels for everybody. avail_wheels: lists those that exist.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 namespace minke::cli {
 
 struct WheelsCommand {
-  std::vector<std::string> names;         // as pip takes them: names, files
+  std::vector<std::string> names;         // as for pip: names, files
   std::vector<std::string> requirements;  // files
   std::vector<std::string> pythons;       // "3.11"; none: the three newest minor versions
 };

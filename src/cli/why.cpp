@@ -29,10 +29,10 @@ int complain(const std::string& message) {
   return 1;
 }
 
-// The interpreter of a script's first line, as far as it is missing now: what the kernel did not find or
-// could not execute ended the job with that error's number, as if it were the script's own.
+// Returns the interpreter of a script's first line if it is missing now: the kernel could not find or execute
+// it, and ended the job with that error's number, as if it were the script's own.
 std::string missing_interpreter(engine::Engine& cluster, const model::JobRecord& job) {
-  constexpr int kOfShells = 127;  // env's, and that of a login shell's interpreter
+  constexpr int kOfShells = 127;  // the code of env, and of a login shell's interpreter
   const int code = (job.exit_code() >> 8) & 0xff, error = code == kOfShells ? ENOENT : code;
   if (job.state() != model::JOB_FAILED || job.start_time() == 0 || job.spec().interactive()) return "";
   if ((job.exit_code() & 0x7f) != 0 || (error != ENOENT && error != EACCES && error != ENOEXEC)) return "";

@@ -1,11 +1,11 @@
-// minke why: fetches why a job waits, or how it ended, and prints it.
+// minke why: fetches the reason why a job is pending, or how it ended, and prints it.
 #pragma once
 
 #include <string>
 
 namespace minke::cli {
 
-// The exit code: 1 where there is no such job. Messages go to standard error.
+// Returns the exit code: 1 if there is no such job. Messages go to standard error.
 int why(const std::string& job, bool json);
 
 }  // namespace minke::cli

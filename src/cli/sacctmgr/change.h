@@ -1,4 +1,4 @@
-// sacctmgr add, modify and delete: each prints what it is about to do, asks, and does it. The exit status.
+// sacctmgr add, modify and delete: each prints its change, asks, and makes it. They return the exit status.
 #pragma once
 
 #include <optional>

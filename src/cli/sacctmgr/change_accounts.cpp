@@ -116,8 +116,8 @@ AssociationRecord& changed(AccountingSession& session, const AssociationRecord& 
   return session.change.associations.emplace_back(one);
 }
 
-// Where these associations go: below `parent`, each on its cluster. As in Slurm, a parent that is below one
-// of them itself takes that one's place first.
+// Moves these associations below `parent`, each on its cluster. As in Slurm, a parent that is below one of
+// them first takes that one's place.
 void move_below(AccountingSession& session, const std::vector<const AssociationRecord*>& found,
                 const std::string& parent) {
   for (const AssociationRecord* one : found) {
@@ -135,7 +135,7 @@ void move_below(AccountingSession& session, const std::vector<const AssociationR
 
 int modify_account(AccountingSession& session, const Words& words) {
   if (words.set.empty()) return refuse(" You didn't give me anything to set");
-  // Of users of the accounts, where some are named.
+  // Changes users of the accounts, if some are named.
   const auto found = matching(session, words.where, !list_of(words.where, "user").empty());
   for (const Word& word : words.set) {
     if (word.name == "rawusage") return reset_usage(session, found, word);

@@ -1,6 +1,6 @@
-// sacctmgr on clusters and federations. The cluster that is served here is always there; others are recorded,
-// with accounts of their own, for whoever keeps the books of several clusters in one place. Nothing is sent
-// to them, and being in a federation with them changes nothing about where jobs run.
+// sacctmgr on clusters and federations. The cluster of this daemon always exists; others are recorded, with
+// accounts of their own, for sites that keep the accounts of several clusters in one place. Nothing is sent
+// to them, and a federation with them does not change where jobs run.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ using model::ClusterRecord;
 constexpr std::string_view kClassifications[] = {"capability", "capacity", "capapacity"};
 constexpr std::string_view kStates[] = {"ACTIVE", "INACTIVE", "DRAIN", "DRAIN+REMOVE"};
 
-// What a federation and its clusters have in common, and what is said of it.
+// The settings that a federation and its clusters share.
 struct ClusterSettings {
   std::optional<std::string> federation, state, classification;
   std::vector<Word> features;
@@ -79,7 +79,7 @@ Status read_settings(std::span<const Word> words, ClusterSettings& settings, Ass
   return {};
 }
 
-// The lowest number that no cluster of the federation has.
+// Returns the lowest number that no cluster of the federation has.
 uint32_t free_federation_id(const AccountingSession& session, const std::string& federation) {
   for (uint32_t id = 1;; ++id) {
     const auto taken = [&](const ClusterRecord& one) {
@@ -161,7 +161,7 @@ int add_cluster(AccountingSession& session, const Words& words) {
     root.set_account(std::string(accounts::kRootAccount));
     root.set_cluster(in_book);
     if (root.qos().empty()) root.add_qos("normal");
-    // As the first cluster has it, root may use it at once.
+    // As on the first cluster, root may use it at once.
     AssociationRecord& user = session.change.associations.emplace_back();
     user.set_account(std::string(accounts::kRootAccount));
     user.set_user("root");
@@ -239,7 +239,7 @@ int delete_cluster(AccountingSession& session, const Words& words) {
 
 namespace {
 
-// What clusters= asks for: those that join, and those that leave.
+// The clusters of clusters=: those that join, and those that leave.
 struct Membership {
   std::vector<std::string> join, leave;
 };

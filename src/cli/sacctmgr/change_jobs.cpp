@@ -1,4 +1,4 @@
-// sacctmgr modify job: what may still be said of a job that has ended.
+// sacctmgr modify job: the fields of an ended job that may still change.
 #include <fmt/format.h>
 
 #include "api/actions.pb.h"

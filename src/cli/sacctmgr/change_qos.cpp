@@ -33,7 +33,7 @@ int add_qos(AccountingSession& session, const Words& words) {
   if (added.empty()) {
     return session.nothing("new added.");
   }
-  // Their ids: of several, each its own.
+  // Each of several new QOS gets an id of its own.
   uint32_t next = session.book().qos().rbegin()->first;
   for (model::QosRecord& record : session.change.qos) record.set_id(++next);
   session.say(" Adding QOS(s)\n" + added + " Settings\n" + settings_text(session.change.qos.back()));

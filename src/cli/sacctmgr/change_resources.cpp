@@ -1,5 +1,5 @@
-// sacctmgr on resources that clusters share, such as the licences of a server: what this cluster is allowed
-// of one are licences NAME@SERVER of its own.
+// sacctmgr on resources that clusters share, such as the licences of a server: this cluster's share of one
+// becomes its licences NAME@SERVER.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -68,7 +68,7 @@ ResourceRecord::Share* share_of(ResourceRecord& record, const std::string& clust
   return nullptr;
 }
 
-// "10" and "10%" alike.
+// "10" and "10%" mean the same.
 std::vector<Word> without_percent_signs(std::span<const Word> words) {
   std::vector<Word> plain(words.begin(), words.end());
   for (Word& word : plain) {

@@ -31,12 +31,12 @@ std::optional<model::AdminLevel> parse_admin_level(std::string_view given) {
 
 namespace {
 
-// Settings of a user, not of his associations.
+// Whether it is a setting of a user, not of the user's associations.
 bool is_of_users(const Word& word) {
   return is_one_of(word, {"adminlevel", "defaultaccount", "defaultwckey"});
 }
 
-// What is to become of a user: the record that the change has of it already, or a copy of the book's.
+// Returns the user's record in the change, or adds a copy of the book's.
 model::UserRecord& changed_user(AccountingSession& session, const std::string& name) {
   for (model::UserRecord& one : session.change.users) {
     if (one.name() == name) return one;
@@ -48,7 +48,7 @@ model::UserRecord& changed_user(AccountingSession& session, const std::string& n
   return record;
 }
 
-// The user's new keys, a line each.
+// Returns the user's new keys, one line each.
 std::string add_wckeys(AccountingSession& session, const std::string& user,
                        const std::vector<std::string>& wckeys) {
   std::string lines;
@@ -199,7 +199,7 @@ int modify_user(AccountingSession& session, const Words& words) {
       return 1;
     }
   }
-  // Also those that nobody has said anything of yet: users of other clusters alone.
+  // Also those without any settings yet: users of other clusters alone.
   const bool of_users = level || !default_account.empty() || !default_wckey.empty();
   for (const std::string& name : of_users ? names : std::set<std::string>()) {
     model::UserRecord& changed = changed_user(session, name);
@@ -211,7 +211,7 @@ int modify_user(AccountingSession& session, const Words& words) {
   if (const auto done = modify_associations(session, words, found, is_of_users); !done)
     return refuse(done.error().message);
   for (const AssociationRecord& one : session.change.associations) associations += on_cluster(session, one);
-  if (!default_account.empty()) {  // of other clusters: a mark on the association
+  if (!default_account.empty()) {  // for other clusters: a mark on the association
     for (const auto& [id, one] : session.book().associations()) {
       if (one.cluster().empty() || !places.contains({one.cluster(), one.user()})) continue;
       const bool is_default = one.account() == default_account;

@@ -93,7 +93,7 @@ std::string dump_text(const AccountingSession& session) {
   return out;
 }
 
-// "NAME=VALUE" between colons, in which quoted text may hold colons.
+// Splits "NAME=VALUE" fields at colons, except within quotes.
 std::vector<std::string> split_fields(std::string_view text) {
   std::vector<std::string> fields(1);
   char quote = 0;
@@ -110,7 +110,7 @@ std::vector<std::string> split_fields(std::string_view text) {
       fields.back() += c;
     }
   }
-  // gres/gpu:a100=4 belongs together.
+  // Joins the parts of gres/gpu:a100=4.
   for (size_t i = 1; i < fields.size();) {
     const size_t slash = fields[i - 1].rfind('/');
     const bool gres = slash != std::string::npos && fields[i - 1].find('=', slash) == std::string::npos &&
@@ -136,7 +136,7 @@ std::string unquoted(std::string_view text) {
 
 class Loader {
  public:
-  // `clean`: nothing of before counts.
+  // `clean`: ignores what the book has.
   Loader(AccountingSession& session, bool clean) : session_(session), clean_(clean) {}
 
   const std::string& cluster() const { return cluster_; }  // of the Cluster line; empty before it
@@ -186,7 +186,7 @@ class Loader {
     return {};
   }
 
-  // What the file does not say of one that is there stays, as in Slurm.
+  // Settings that the file omits keep their values, as in Slurm.
   model::AssociationRecord start_from(const model::AssociationRecord* before) const {
     if (before != nullptr && !clean_) return *before;
     model::AssociationRecord record;
@@ -274,7 +274,7 @@ class Loader {
   bool clean_;
 };
 
-// Leaves what is new: not what the book has like this already.
+// Keeps only what is new: removes what the book has unchanged.
 template <typename Record, typename Known>
 void keep_new(std::vector<Record>& records, Known known) {
   std::erase_if(records, [&](const Record& one) {
@@ -305,7 +305,7 @@ int dump_accounts(AccountingSession& session, std::span<char* const> words) {
   file << text;
   file.close();
   if (!file) return refuse("sacctmgr: error: " + path + ": " + std::strerror(errno));
-  for (const std::string_view line : text::split(text, '\n')) {  // as Slurm does, it is also told
+  for (const std::string_view line : text::split(text, '\n')) {  // also printed, as in Slurm
     if (line.empty() || line.front() == '#') continue;
     std::fprintf(stderr, "sacctmgr: %.*s\n", static_cast<int>(line.size()), line.data());
   }
@@ -342,7 +342,7 @@ int load_accounts(AccountingSession& session, std::span<char* const> words) {
     if (const Status done = loader.line(trimmed); !done)
       return refuse("sacctmgr: error: " + path + ":" + std::to_string(number) + ": " + done.error().message);
   }
-  // What is removed and comes again is new.
+  // A removed record that comes again is new.
   if (clean) {
     for (auto& one : session.change.associations) {
       for (const uint32_t id : session.change.removed_associations) {

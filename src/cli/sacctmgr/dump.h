@@ -7,10 +7,10 @@
 
 namespace minke::cli {
 
-// [CLUSTER] [file=PATH], CLUSTER.cfg where none is named. The exit status.
+// [CLUSTER] [file=PATH]; the default is CLUSTER.cfg. Returns the exit status.
 int dump_accounts(AccountingSession& session, std::span<char* const> words);
-// [file=]PATH. What the file has and the book has not is added, what both have is changed; with `clean` the
-// rest is removed first.
+// [file=]PATH. Adds what only the file has, and changes what both have; with `clean` it
+// first removes the rest.
 int load_accounts(AccountingSession& session, std::span<char* const> words);
 
 }  // namespace minke::cli

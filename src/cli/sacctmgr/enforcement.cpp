@@ -13,7 +13,7 @@
 namespace minke::cli {
 namespace {
 
-// Slurm keeps a job that waits from ageing by these; here they are kept for those who read them.
+// In Slurm these limit the ageing of pending jobs; here they are only stored.
 constexpr std::string_view kNeverHonoured[] = {"GrpJobsAccrue", "MaxJobsAccrue", "MinPrioThreshold"};
 
 struct Settings {
@@ -33,7 +33,7 @@ struct Settings {
   }
 };
 
-// The names of the lines ("  MaxJobs       = 1") that are in `now` and were not in `before`.
+// Adds the names of the lines ("  MaxJobs       = 1") that are in `now` but not in `before`.
 void add_new_lines(const std::string& now, const std::string& before, Settings& settings) {
   const auto old = text::split(before, '\n');
   const std::set<std::string_view> known(old.begin(), old.end());
@@ -59,7 +59,7 @@ template <typename Record>
 void add_record(const Record& now, const Record* before, Settings& settings) {
   Record none;
   if constexpr (requires { none.set_shares(1); }) none.set_shares(1);
-  // What is set to the value that it has is set all the same.
+  // Setting the current value again still counts as setting it.
   const bool alike = before != nullptr && before->SerializeAsString() == now.SerializeAsString();
   const Record& old = before != nullptr && !alike ? *before : none;
   add_new_lines(settings_text(now), settings_text(old), settings);

@@ -1,5 +1,5 @@
-// What of a change of accounts has no effect, because the cluster enforces nothing of the kind: it is kept,
-// as in Slurm, but who sets a limit must be told that it does not hold. Pure.
+// Finds the parts of a change of accounts that have no effect, because the cluster does not enforce them.
+// They are stored, as in Slurm, but whoever sets a limit must learn that it does not hold. Pure.
 #pragma once
 
 #include <map>
@@ -10,10 +10,10 @@
 
 namespace minke::cli {
 
-// By the parameter's name, in Slurm's words: AccountingStorageEnforce, PriorityType.
+// The parameter's value by name, in Slurm's words: AccountingStorageEnforce, PriorityType.
 using Parameters = std::map<std::string, std::string>;
 
-// A sentence for each kind of setting that the change makes or alters, and that changes nothing here.
+// Returns a sentence for each kind of setting that the change sets or alters without effect here.
 std::vector<std::string> without_effect(const accounts::AccountsChange& change,
                                         const accounts::AccountBook& before, const Parameters& parameters);
 

@@ -1,4 +1,4 @@
-// Which associations a command is about, and settings applied to them.
+// Finds the associations that a command is about, and applies settings to them.
 //
 // Pure.
 #pragma once
@@ -16,17 +16,17 @@ class AssociationRecord;
 
 namespace minke::cli {
 
-// The associations of users (`user`), or of accounts, that satisfy account=, user=, partition=, cluster= and
-// the names; of a cluster that is not known none.
+// Returns the associations of users (`user`), or of accounts, that match account=, user=, partition=,
+// cluster= and the names; none for an unknown cluster.
 std::vector<const model::AssociationRecord*> matching(const AccountingSession& session,
                                                       std::span<const Word> where, bool user);
 
-// Settings that are an association's; what is not is left to `other`, which says whether it knows it.
+// Applies the settings of an association; passes the others to `other`, which says whether it knows them.
 Status apply_settings(std::span<const Word> words, model::AssociationRecord& record,
                       const accounts::AccountBook& book, bool& any,
                       const std::function<bool(const Word&)>& other);
 
-// Modifies all of them alike; `other` as above. False: nothing was an association's setting.
+// Modifies all of them alike; `other` as above. Returns false if none was an association's setting.
 Result<bool> modify_associations(AccountingSession& session, const Words& words,
                                  const std::vector<const model::AssociationRecord*>& found,
                                  const std::function<bool(const Word&)>& other);
@@ -34,7 +34,7 @@ Result<bool> modify_associations(AccountingSession& session, const Words& words,
 int reset_usage(AccountingSession& session, const std::vector<const model::AssociationRecord*>& found,
                 const Word& word);
 
-// "  C = tc1        A = a1                   U = u1       ", a line.
+// Returns one line: "  C = tc1        A = a1                   U = u1       ".
 std::string on_cluster(const AccountingSession& session, const model::AssociationRecord& one);
 
 bool contains(const std::vector<std::string>& list, const std::string& name);

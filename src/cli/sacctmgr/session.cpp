@@ -43,7 +43,7 @@ class SingleKeys {
   bool changed_ = false;
 };
 
-// Each time, and with --quiet, too: a limit that does not hold is no matter of taste.
+// It is printed each time, also with --quiet: users must know that a limit does not hold.
 void tell_of_what_has_no_effect(engine::Engine& cluster, const accounts::AccountsChange& change,
                                 const accounts::AccountBook& before) {
   if (change.associations.empty() && change.qos.empty()) return;
@@ -55,7 +55,7 @@ void tell_of_what_has_no_effect(engine::Engine& cluster, const accounts::Account
     std::fprintf(stderr, "sacctmgr: warning: %s\n", sentence.c_str());
 }
 
-// The next character of standard input; nothing at its end or when time is up.
+// Returns the next character of standard input; nothing at its end or after the deadline.
 std::optional<char> next_key(std::chrono::steady_clock::time_point deadline) {
   const auto left =
       std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());

@@ -1,5 +1,5 @@
-// What one sacctmgr works on: a copy of the accounts, the change that is being put together, and the question
-// whether it shall be made. One thread; blocking.
+// The state of one sacctmgr: a copy of the accounts, the change in preparation, and the question whether to
+// make it. One thread; blocking.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@
 
 namespace minke::cli {
 
-// Says what is wrong. The exit status.
+// Prints what is wrong. Returns the exit status.
 int refuse(const std::string& problem);
 
 struct AccountingOptions {
@@ -28,24 +28,24 @@ class AccountingSession {
   static Result<AccountingSession> open(const AccountingOptions& options);
 
   const accounts::AccountBook& book() const { return book_; }
-  const std::string& cluster() const { return cluster_; }  // the name of the one that is served here
-  // The book has no name for that one; here it has. Any case.
+  const std::string& cluster() const { return cluster_; }  // the name of the cluster served here
+  // The book has no name for the cluster served here; this returns one. Any case.
   std::string cluster_name(const std::string& in_book) const;
   std::string cluster_in_book(const std::string& name) const;
-  // Those of cluster= as the book has them; none given: all, this one first. Errors: one that is not known.
+  // Returns those of cluster= as in the book; by default all, this one first. Fails on an unknown one.
   Result<std::vector<std::string>> clusters_of(std::span<const Word> words) const;
   engine::Engine& engine() { return *engine_; }
   accounts::AccountsChange change;
   std::vector<uint32_t> reset_usage, reset_qos_usage;  // ids
 
   void say(const std::string& text) const;  // unless quiet
-  // "QUESTION (You have 30 seconds to decide)": whether the answer is yes.
+  // Asks "QUESTION (You have 30 seconds to decide)"; returns whether the answer is yes.
   bool agreed(const std::string& question = "Would you like to commit changes?") const;
-  bool writable() const;  // says so where it is not
-  // Asks, and makes the change. The exit status.
+  bool writable() const;  // prints a message if not
+  // Asks, and makes the change. Returns the exit status.
   int commit();
-  int nothing(const std::string& done) const;  // " Nothing modified"; the exit status
-  // Without a question.
+  int nothing(const std::string& done) const;  // " Nothing modified"; returns the exit status
+  // Makes the change without asking.
   Status send();
 
  private:

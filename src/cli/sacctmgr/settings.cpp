@@ -31,7 +31,7 @@ tl::unexpected<Error> bad_value(std::string_view title, const Word& word) {
                   title, word.value, word.text));
 }
 
-// One count, or -1 for none.
+// Sets one count; -1 clears it.
 template <typename Set, typename Clear>
 Result<bool> count(const Word& word, std::string_view title, Set set, Clear clear) {
   if (takes_away(word.value)) {
@@ -71,7 +71,7 @@ Result<bool> tres(TresLimits& limits, const Word& word, std::string_view prefix 
   minutes(                          \
       word, title, [&](uint32_t v) { limits.set_##field(v); }, [&] { limits.clear_##field(); })
 
-// A limit by its word: some are told of any TRES, some of one ("cpu=").
+// A limit by its word: some take any TRES, some only one ("cpu=").
 struct TresLimit {
   std::string_view name;
   TresLimits* (Limits::*list)();
@@ -86,7 +86,7 @@ struct NumberLimit {
     name, [](Limits& limits, const Word& word) { return how(field, title); } \
   }
 
-// True where the word is one of these, and the limit is set.
+// Returns whether the word is one of these, and sets the limit.
 Result<bool> set_listed(Limits& limits, const Word& word, std::span<const TresLimit> of_tres,
                         std::span<const NumberLimit> of_numbers) {
   for (const TresLimit& one : of_tres)
@@ -167,7 +167,7 @@ Result<bool> qos_list(google::protobuf::RepeatedPtrField<std::string>& list, con
   return true;
 }
 
-// Slurm's names of flags; those that change nothing here are refused.
+// Slurm's names of flags; those without effect here are refused.
 constexpr std::string_view kFlags[] = {"DenyOnLimit", "NoDecay", "OverPartQOS"};
 constexpr std::string_view kForeignFlags[] = {
     "EnforceUsageThreshold", "NoReserve",           "PartitionMaxNodes", "PartitionMinNodes",
@@ -203,7 +203,7 @@ Result<bool> real(const Word& word, std::string_view title,
   return true;
 }
 
-// Whom the QOS preempts: names of others.
+// The QOS that this one preempts, by name.
 Result<bool> set_preempt(model::QosRecord& record, const Word& word, const accounts::AccountBook& book) {
   Word plain = word;
   if (plain.value == "-1") plain.value.clear();
@@ -225,7 +225,7 @@ Result<bool> set_preempt_mode(model::QosRecord& record, const Word& word) {
   return true;
 }
 
-// The limits that a QOS alone has.
+// The limits that only a QOS has.
 constexpr TresLimit kQosTresLimits[] = {
     {"maxtrespu", &Limits::mutable_max_tres_per_user, ""},
     {"maxcpuspu", &Limits::mutable_max_tres_per_user, "cpu="},

@@ -1,4 +1,4 @@
-// Settings of associations and QOS, read from sacctmgr's words and told in Slurm's.
+// Settings of associations and QOS: reads sacctmgr's words and prints Slurm's.
 //
 // Pure.
 #pragma once
@@ -14,18 +14,18 @@
 
 namespace minke::cli {
 
-// "cpu=10,mem=4G,gres/gpu=-1" onto what is there; -1 takes a limit away. Errors are Slurm's.
+// Applies "cpu=10,mem=4G,gres/gpu=-1"; -1 removes a limit. Errors are Slurm's.
 Status set_tres(google::protobuf::RepeatedPtrField<model::Tres>& limits, std::string_view value);
-// "cpu=10,mem=1000M,gres/gpu=5", by Slurm's numbers of the TRES.
+// Returns "cpu=10,mem=1000M,gres/gpu=5", by Slurm's numbers of the TRES.
 std::string tres_text(const google::protobuf::RepeatedPtrField<model::Tres>& limits, bool by_name = false);
-int tres_rank(std::string_view name);  // by those numbers; 8: one that has no fixed number
+int tres_rank(std::string_view name);  // by those numbers; 8: it has no fixed number
 
-// Whether the word is one of an association's own settings, and done. Fails on a malformed value.
+// Returns whether the word is an association's own setting, and sets it. Fails on a malformed value.
 Result<bool> set_association(model::AssociationRecord& record, const Word& word,
                              const accounts::AccountBook& book);
 Result<bool> set_qos(model::QosRecord& record, const Word& word, const accounts::AccountBook& book);
 
-// Of an association: "  Fairshare     = 5" and so on, a line each, for what is set.
+// Returns the settings of an association: "  Fairshare     = 5" and so on, one on each line.
 std::string settings_text(const model::AssociationRecord& record);
 std::string settings_text(const model::QosRecord& record);
 std::string minutes_text(uint32_t minutes);  // 1-00:00:00

@@ -58,7 +58,7 @@ int depth_of(const accounts::AccountBook& book, const AssociationRecord& one) {
   return depth;
 }
 
-// Those that were asked for, as the book has them; what is not known is none.
+// Returns the clusters asked for, as in the book; unknown ones are left out.
 std::vector<std::string> clusters_in(const AccountingSession& session, const Question& question) {
   std::vector<std::string> clusters;
   for (const auto& [name, record] : session.book().clusters()) {
@@ -289,7 +289,7 @@ std::string default_format(std::string_view entity, const Question& question) {
   return "cluster,account,user,problem";
 }
 
-// The records of the rows as a document.
+// Prints the records of the rows as a document.
 int show_document(const AccountingSession& session, std::string_view entity, const std::vector<Line>& lines,
                   const Question& question, const ShowStyle& style) {
   const bool with = question.with.contains("withassoc");
@@ -341,7 +341,7 @@ int show_entity(AccountingSession& session, std::string_view given, std::span<ch
     return 0;
   }
   if (name == "configuration") return show_configuration(session);
-  // What a slurmdbd would keep beside the accounts.
+  // Tables that a slurmdbd would keep beside the accounts.
   constexpr std::pair<std::string_view, std::string_view> kNotKept[] = {
       {"stats", "there is no slurmdbd here; sdiag has the statistics of the daemon"},
       {"transactions", "who changed what is not kept"},

@@ -1,4 +1,4 @@
-// sacctmgr show (or list): the tables of accounts, associations, users, QOS and what else there is.
+// sacctmgr show (or list): the tables of accounts, associations, users, QOS and other entities.
 #pragma once
 
 #include <optional>
@@ -20,11 +20,11 @@ struct ShowStyle {
   view::DocumentOrigin origin;  // of the document
 };
 
-// `words`: all behind the entity. The exit status.
+// `words` are all those behind the entity. Returns the exit status.
 int show_entity(AccountingSession& session, std::string_view entity, std::span<char* const> words,
                 const ShowStyle& style);
 
-// sacctmgr show configuration. The exit status.
+// sacctmgr show configuration. Returns the exit status.
 int show_configuration(AccountingSession& session);
 
 }  // namespace minke::cli

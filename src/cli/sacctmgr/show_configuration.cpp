@@ -1,5 +1,5 @@
-// sacctmgr show configuration: what of the cluster's parameters is about accounting, and what a slurmdbd of
-// its own would say. There is none: the daemon keeps the accounts, for ever, and by itself.
+// sacctmgr show configuration: the cluster's parameters that are about accounting, and those that a slurmdbd
+// would report. There is no slurmdbd: the daemon itself keeps the accounts, for ever.
 #include <algorithm>
 #include <cstdio>
 #include <iterator>
@@ -69,7 +69,7 @@ int show_configuration(AccountingSession& session) {
   out += "\nSlurmDBD configuration:\n";
   for (const auto& [name, value] : kOfTheAccounts) append_line(out, name, value);
   for (const std::string_view name : {"PrivateData", "TrackWCKey"}) append_line(out, name, value_of(name));
-  append_line(out, "SLURMDBD_CONF", value_of("SLURM_CONF"));  // one file says it all
+  append_line(out, "SLURMDBD_CONF", value_of("SLURM_CONF"));  // one file has everything
   append_line(out, "SLURMDBD_VERSION", value_of("SLURM_VERSION"));
   view::write_out(out);
   return 0;

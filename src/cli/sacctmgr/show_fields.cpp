@@ -131,7 +131,7 @@ void share(const Line& line, const Context&, std::string& out) {
 }
 void priority(const Line& line, const Context& context, std::string& out) {
   if (line.qos != nullptr) out += std::to_string(line.qos->priority());
-  // An association's own, or that of the nearest above that has one.
+  // An association's own value, or that of the nearest ancestor that has one.
   const model::AssociationRecord* one = line.association;
   while (one != nullptr && !one->has_priority() && !context.own_limits)
     one = context.book().association(context.book().parent(one->id()));
@@ -215,7 +215,7 @@ void tres(const Line& line, const Context& context, std::string& out) {
   const Limits limits = limits_of(line, context);
   out += tres_text((limits.*get)(), true);
 }
-// One TRES of them, as the columns of before there were TRES show it.
+// One TRES of them, for the columns from before there were TRES.
 template <const TresLimits& (Limits::*get)() const, char first>
 void one_tres(const Line& line, const Context& context, std::string& out) {
   const Limits limits = limits_of(line, context);
@@ -269,7 +269,7 @@ constexpr view::PrintFit kPlus = view::PrintFit::kPlus;
 #define MINKE_TRES(field) tres<&Limits::field>
 #define MINKE_ONE(field, first) one_tres<&Limits::field, first>
 
-// Of those that an abbreviation may mean, the first is meant.
+// An abbreviation means the first field that matches.
 constexpr Field kFields[] = {
     {"Account", 10, kPlus, account},
     {"Acct", 10, kPlus, account, "Account"},

@@ -1,4 +1,4 @@
-// What the tables of sacctmgr show can have in their columns.
+// The possible columns of sacctmgr's tables.
 //
 // Pure.
 #pragma once
@@ -12,7 +12,7 @@
 
 namespace minke::cli {
 
-// One row of any table; what it is not about is null.
+// One row of any table; the parts that it does not have are null.
 struct ShownLine {
   const model::AssociationRecord* association = nullptr;
   const model::AccountRecord* account = nullptr;
@@ -27,7 +27,7 @@ struct ShownLine {
 };
 struct ShowContext {
   const AccountingSession* session;
-  bool own_limits = false;  // WOPLimits: only what is set there itself
+  bool own_limits = false;  // WOPLimits: only limits that are set there
   const accounts::AccountBook& book() const { return session->book(); }
 };
 using ShowField = view::PrintField<ShownLine, ShowContext>;

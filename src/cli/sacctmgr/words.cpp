@@ -7,7 +7,7 @@
 namespace minke::cli {
 namespace {
 
-// Names in full, and how many letters are enough. Of several the first is meant.
+// Full names, and how many letters are enough. The first match counts.
 struct Name {
   std::string_view name;
   size_t shortest;

@@ -24,20 +24,20 @@ struct Words {
   std::vector<Word> where;
   std::vector<Word> set;
 };
-// Splits what stands behind the entity at "where" and "set". `modify`: names alone in front of "set" are
-// conditions; else all that stands before is both, and `where` has it.
+// Splits the words behind the entity at "where" and "set". `modify`: bare words in front of "set" are
+// conditions; else all the words before are both, and `where` has them.
 Words split_words(std::span<char* const> words);
 
-// The value of the condition `name`, a list; empty: not given.
+// Returns the value of the condition `name` as a list; empty if not given.
 std::vector<std::string> list_of(std::span<const Word> words, std::string_view name);
 std::vector<std::string> lower_list(std::string_view value);
 std::string lower(std::string_view text);
-// Names given alone, as name=, or as `entity`=.
+// Returns names given alone, as name=, or as `entity`=.
 std::vector<std::string> names_in(std::span<const Word> words, std::string_view entity);
-// As given; empty: not given.
+// Returns the value as given; empty if not given.
 std::string value_of(std::span<const Word> words, std::string_view name);
 bool is_one_of(const Word& word, std::initializer_list<std::string_view> names);
-// In Slurm's words.
+// The error in Slurm's words.
 tl::unexpected<Error> unknown_option(const Word& word);
 
 }  // namespace minke::cli

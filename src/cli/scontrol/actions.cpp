@@ -1,5 +1,5 @@
-// scontrol's commands on jobs that run (suspend, resume, top, notify, listpids, completing), on the daemon
-// (shutdown), and those of Slurm's that only need an answer.
+// scontrol's commands on running jobs (suspend, resume, top, notify, listpids, completing) and on the daemon
+// (shutdown), and those of Slurm that need only an answer.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -60,7 +60,7 @@ int Scontrol::tell_error(const std::string& number) {
   return 0;
 }
 
-// What the daemon logs is set by nobody: it logs what it would have to be asked for.
+// The log level cannot be set: the daemon already logs everything that one could ask for.
 int Scontrol::set_debug(const std::string& level) {
   return is_debug_level(level) ? 0 : complain("invalid debug level: " + level);
 }

@@ -35,14 +35,14 @@
 namespace minke::cli {
 namespace {
 
-// Whether `word` is `keyword`, written in any case and with at least `enough` letters of it.
+// Whether `word` abbreviates `keyword`, in any case and with at least `enough` letters of it.
 bool is_keyword(std::string_view word, std::string_view keyword, size_t enough) {
   return word.size() >= enough && text::starts_with_ignoring_case(keyword, word);
 }
 
 using Selectors = google::protobuf::RepeatedPtrField<api::JobSelector>;
 
-// What of these jobs, and tasks of arrays, has started and not ended.
+// Returns those of these jobs, and tasks of arrays, that have started and not ended.
 Result<Selectors> running_of(engine::Engine& cluster, const Selectors& jobs) {
   api::JobFilter filter;
   *filter.mutable_jobs() = jobs;
@@ -103,7 +103,7 @@ view::DisplayContext Scontrol::context(int64_t now) {
 int Scontrol::report(const api::ActionReply& reply, const char* summary) {
   for (const api::ActionReply::Failure& failure : reply.failures()) {
     std::string job = failure.job().empty() ? std::to_string(failure.job_id()) : failure.job();
-    // Slurm's words for the number, and ours for what exactly is wrong.
+    // Slurm's words for the number, and ours for the details.
     const std::string_view words = model::slurm_error_text(static_cast<int>(failure.code()));
     if (words.empty() || words == failure.message()) {
       complain(failure.message() + " for job " + job);

@@ -1,5 +1,5 @@
-// What scontrol does for each of its commands. One thread; the daemon is asked (and started) only where a
-// command needs it. Every method prints what it has to say and returns the exit status.
+// The commands of scontrol. One thread; it asks (and starts) the daemon only if a command needs it. Every
+// method prints its output and returns the exit status.
 #pragma once
 
 #include <memory>
@@ -25,17 +25,17 @@ class Scontrol {
   void set_quiet(bool quiet) { quiet_ = quiet; }
   void set_verbose() { verbose_ = true; }
 
-  // One command and its arguments; not empty.
+  // Runs one command with its arguments; not empty.
   int run(const std::vector<std::string>& words);
 
  private:
   using Words = std::vector<std::string>;
 
-  // verbs.cpp: the words, and what each does.
+  // verbs.cpp: the words, and the function of each.
   struct Verb;
   static const Verb kVerbs[];
 
-  // What acts on jobs that run, or on the daemon (actions.cpp).
+  // Commands that act on running jobs, or on the daemon (actions.cpp).
   int suspend(const Words& words, bool resume);
   int top(const Words& words);
   int notify(const Words& words);
@@ -79,9 +79,9 @@ class Scontrol {
   int write_configuration(std::string path);
   static Status save(const std::string& path, const std::string& text, mode_t mode);
 
-  // Opens it once; nullptr, with the reason printed, where that fails.
+  // Opens it once; returns nullptr, with the reason printed, if that fails.
   engine::Engine* open_cluster();
-  // Prints what went wrong for each job; 1 where anything did.
+  // Prints what went wrong for each job; returns 1 if anything did.
   int report(const api::ActionReply& reply, const char* summary);
   int complain(const std::string& text);  // on stderr, unless quiet
   view::DisplayContext context(int64_t now);

@@ -31,7 +31,7 @@ int fail(const std::string& message) {
   return 1;
 }
 
-// "job", "jobs", "JobID=12": the entity's name may be shortened, as long as it stays clear.
+// "job", "jobs", "JobID=12": the entity's name may be abbreviated, as long as it stays unambiguous.
 bool is_entity(const std::string& word, std::string_view name, size_t enough) {
   return word.size() >= enough && (text::starts_with_ignoring_case(name, word) ||
                                    text::equals_ignoring_case(word, std::string(name) + "s"));

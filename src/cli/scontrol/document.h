@@ -8,7 +8,7 @@
 
 namespace minke::cli {
 
-// scontrol ping. The exit status: 0 where the daemon answers.
+// scontrol ping. Returns the exit status: 0 if the daemon answers.
 int ping_document(view::DocumentFormat format, const view::DocumentOrigin& origin);
 // `words` begin with "show". Prints the document, or on stderr why there is none; returns the exit status.
 int show_document(const std::vector<std::string>& words, view::DocumentFormat format,

@@ -1,5 +1,5 @@
-// Jobs as an argument of hold, release, suspend, requeue and their like names them: "12,13_4", with "jobid="
-// or "job=" before them or not.
+// Jobs as an argument of hold, release, suspend, requeue and the like: "12,13_4", with or without "jobid=" or
+// "job=" before them.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,4 @@
-// What scontrol show assoc_mgr is asked for.
+// Reads the words of scontrol show assoc_mgr.
 #include "cli/scontrol/show_limits.h"
 #include "text/number.h"
 

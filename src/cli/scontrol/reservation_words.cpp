@@ -1,5 +1,5 @@
-// scontrol create and update reservation: from words to the request, with what Slurm's scontrol refuses by
-// itself.
+// scontrol create and update reservation: turns words into the request, and refuses what Slurm's
+// scontrol itself refuses.
 #include <algorithm>
 #include <iterator>
 #include <string_view>
@@ -42,7 +42,7 @@ constexpr Name kNames[] = {{"ReservationName", 3},
                            {"Users", 1},
                            {"Watts", 1}};
 
-// Those that Slurm knows, whether they mean something here or not: others are an error of spelling.
+// All that Slurm knows, whether they have an effect here or not: others are spelling errors.
 constexpr std::string_view kFlags[] = {"MAINT",        "FLEX",         "OVERLAP",           "IGNORE_JOBS",
                                        "HOURLY",       "DAILY",        "WEEKDAY",           "WEEKEND",
                                        "WEEKLY",       "SPEC_NODES",   "ALL_NODES",         "ANY_NODES",
@@ -73,7 +73,7 @@ bool are_flags(std::string_view list) {
   return true;
 }
 
-// What is to be held: these say so in particular.
+// Whether the parameter says what to reserve.
 bool says_what(std::string_view name) {
   constexpr std::string_view kWhat[] = {"Nodes",    "NodeCnt", "CoreCnt",     "CPUCnt",
                                         "Licenses", "TRES",    "BurstBuffer", "Watts"};
@@ -90,7 +90,7 @@ bool has_part_nodes(std::string_view flags) {
   return false;
 }
 
-// Puts the request together, word by word.
+// Builds the request, word by word.
 class ReservationReader {
  public:
   explicit ReservationReader(api::Change change) : create_(change == api::CREATE) {
@@ -131,7 +131,7 @@ class ReservationReader {
     if (part_nodes_ && (!all_nodes_ || (create_ && !partition_)))
       return refused("PART_NODES flag requires specifying a Partition and ALL nodes");
     if (!create_) return std::move(request_);
-    // A partition, and nothing of it in particular: all its nodes.
+    // A partition without details means all its nodes.
     if (partition_ && !what_) add("Nodes", "ALL");
     if (partition_ && !part_nodes_ && (all_nodes_ || !what_)) add("Flags", "PART_NODES");
     if (start_time_ != 0 && end_time_ != 0 && end_time_ < start_time_)
@@ -152,7 +152,7 @@ class ReservationReader {
     return failure("scontrol: error: " + text + outcome());
   }
 
-  // Values that scontrol looks at. Times count from now on, which is the daemon's to say.
+  // Values that scontrol checks. Times relative to now are for the daemon to resolve.
   Status check(std::string_view name, const std::string& value, char sign, const std::string& word) {
     if (name == "StartTime" || name == "EndTime") {
       const bool is_start = name == "StartTime";
@@ -171,7 +171,7 @@ class ReservationReader {
     return {};
   }
 
-  // What of it has been said.
+  // Notes which of them are given.
   void note(std::string_view name, const std::string& value, char sign) {
     partition_ = partition_ || name == "PartitionName";
     if (name == "Nodes") all_nodes_ = text::equals_ignoring_case(value, "ALL");

@@ -1,4 +1,4 @@
-// scontrol show: which records are meant, and what is said where there are none.
+// scontrol show: selects the records, and prints a message if there are none.
 #include "cli/scontrol/show.h"
 
 #include <algorithm>
@@ -57,7 +57,7 @@ int Scontrol::show_hosts(Scontrol& its, const std::string& id, const Words& word
   return its.show_hosts(std::string(kEntity), words.size() > 2 ? std::optional(id) : std::nullopt);
 }
 
-// The first whose name the word shortens, to no fewer letters than `shortest`.
+// Finds the first one whose name the word abbreviates, with at least `shortest` letters.
 struct Scontrol::Entity {
   std::string_view name;
   size_t shortest;
@@ -127,7 +127,7 @@ std::string Scontrol::heading(int64_t now, size_t records) {
 int Scontrol::show_jobs(const std::string& id) {
   api::JobFilter filter;
   std::optional<text::JobReference> wanted;
-  // Job 0 is none in particular: all of them, or with a task's number those tasks of all arrays.
+  // Job 0 means all jobs, or with a task's number those tasks of all arrays.
   const size_t digits = std::min(id.size(), id.find_first_not_of('0'));
   const bool any_job = digits == id.size() || id[digits] == '_';
   if (digits < id.size()) {
@@ -344,7 +344,7 @@ int Scontrol::show_hosts(const std::string& entity, std::optional<std::string> a
   if (!argument && names) {
     for (const char* variable : {"SLURM_JOB_NODELIST", "SLURM_NODELIST"})
       if (const char* value = argument ? nullptr : std::getenv(variable)) argument = value;
-    if (!argument) {  // not an error in its exit status, in Slurm
+    if (!argument) {  // in Slurm this does not change the exit status
       if (!quiet_) view::print_error("scontrol", "host list is empty");
       return 0;
     }

@@ -20,7 +20,7 @@ class StepRecord;
 
 namespace minke::cli {
 
-// `waiting_task`: only that one of the tasks of an array that wait; nullptr: the record as it is.
+// `waiting_task`: only that one of the array's pending tasks; nullptr: the record as it is.
 void append_job_block(std::string& out, const model::JobRecord& job, const uint32_t* waiting_task,
                       const view::DisplayContext& context, view::ShowOptions options);
 void append_node_block(std::string& out, const model::NodeRecord& node, const view::DisplayContext& context,

@@ -54,7 +54,7 @@ std::string limit_text(uint32_t minutes) {
   return text::format_minutes(minutes);
 }
 
-// "gpu:a100:1(IDX:0)", and per node what it holds; nodes that hold the same are told together.
+// "gpu:a100:1(IDX:0)", and the allocation of each node; nodes with the same one share a line.
 void put_details(view::Block& block, const JobRecord& job) {
   std::vector<model::Gres> gres(job.tres_gres().begin(), job.tres_gres().end());
   block.put("JOB_GRES={}", or_null(text::format_gres_list(gres)));
@@ -196,8 +196,8 @@ void put_placement(view::Block& block, const JobRecord& job, const view::Display
       .end();
 }
 
-// --cpu-freq=low-high:performance, in Slurm's capitals. One frequency is the highest; a governor alone is not
-// told.
+// --cpu-freq=low-high:performance, in Slurm's capitals. One frequency is the highest; a governor
+// alone is not shown.
 void put_frequency(view::Block& block, std::string_view given) {
   const auto capital = [](std::string_view word) {
     std::string out = text::lower_case(word);
@@ -245,7 +245,7 @@ void put_files(view::Block& block, const JobRecord& job, const uint32_t* waiting
     return;
   }
   environment::JobPaths paths{job.stdin_path(), job.stdout_path(), job.stderr_path()};
-  if (waiting_task != nullptr) {  // its record, shared with others, cannot tell its files
+  if (waiting_task != nullptr) {  // its record, shared with others, does not have its files
     JobRecord task = job;
     task.set_array_task_id(*waiting_task);
     paths = environment::paths_of(task);
@@ -256,7 +256,7 @@ void put_files(view::Block& block, const JobRecord& job, const uint32_t* waiting
   put_power(block, spec);
 }
 
-// CPUs, memory, binding and frequency by GPU: of jobs and of steps.
+// CPUs, memory, binding and frequency by GPU, for jobs and for steps.
 std::vector<std::string> by_gpu(const JobSpec& spec) {
   std::vector<std::string> words;
   if (spec.has_cpus_per_gpu()) words.push_back(fmt::format("CpusPerTres=gres:gpu:{}", spec.cpus_per_gpu()));
@@ -272,7 +272,7 @@ std::vector<std::string> by_gpu(const JobSpec& spec) {
   return words;
 }
 
-// CPUs of each task: as many as was said, or as its GPUs bring.
+// CPUs of each task: as many as requested, or as its GPUs bring.
 uint32_t cpus_of_task(const JobSpec& spec) {
   if (spec.has_cpus_per_task() || !spec.has_cpus_per_gpu()) return std::max(1U, spec.cpus_per_task());
   uint32_t gpus = 0;
@@ -280,8 +280,8 @@ uint32_t cpus_of_task(const JobSpec& spec) {
   return std::max(1U, gpus * spec.cpus_per_gpu());
 }
 
-// What a step takes over from its job, and what it has of it. Where the job asked for nothing of the kind,
-// what the step asked for itself.
+// What a step inherits from its job, and its part of that. If the job requested nothing of the kind, the
+// step's own request.
 std::vector<std::string> step_requests(const model::StepRecord& step, const JobSpec& spec) {
   std::string own;
   view::append_gres_request(own, step.tres_gres(), "");
@@ -290,7 +290,7 @@ std::vector<std::string> step_requests(const model::StepRecord& step, const JobS
   std::vector<std::string> words;
   if (step.kind() == model::STEP_NORMAL && of_job) {
     words = by_gpu(spec);
-    // What sbatch and salloc are given as --gres alone, srun does not ask for again.
+    // srun does not repeat what sbatch and salloc were given as --gres alone.
     const bool by_srun = spec.interactive() || !spec.gpus().empty() || !spec.gpus_per_task().empty() ||
                          !spec.gpus_per_socket().empty() || !spec.gpus_per_node().empty() ||
                          spec.has_cpus_per_gpu() || spec.has_mem_per_gpu_mib();

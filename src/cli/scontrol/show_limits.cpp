@@ -30,17 +30,17 @@ using model::QosRecord;
 using Amounts = std::map<std::string, uint64_t>;
 using TresList = google::protobuf::RepeatedPtrField<model::Tres>;
 
-// In Slurm's order; GRES come after these.
+// In Slurm's order; GRES follow.
 constexpr const char* kTres[] = {"cpu", "mem", "energy", "node", "billing", "fs/disk", "vmem", "pages"};
 
 struct Use {
   uint64_t running = 0, submitted = 0;
-  Amounts tres;       // of those that run
+  Amounts tres;       // of running jobs
   Amounts tres_left;  // TRES x s that those may still use
 };
 
 uint32_t uid_of(const std::string& user) {
-  return os::user_id_of(user).value_or(0xfffffffe);  // as Slurm tells users that the system does not know
+  return os::user_id_of(user).value_or(0xfffffffe);  // Slurm's id of users that the system does not know
 }
 
 uint64_t tasks_of(const model::JobRecord& job) {
@@ -71,7 +71,7 @@ void count(Use& use, const model::JobRecord& job, int64_t now) {
   }
 }
 
-// Of each association the one above it; root's has none.
+// The parent of each association; root's has none.
 using Above = std::unordered_map<uint32_t, const AssociationRecord*>;
 
 Above find_above(const api::AccountsReply& tree) {
@@ -91,7 +91,7 @@ const AssociationRecord* above(const Above& all, const AssociationRecord& one) {
   return found == all.end() ? nullptr : found->second;
 }
 
-// Counts each job at its association and at all above, at its QOS, and there at its user and account.
+// Counts each job at its association and all above it, at its QOS, and there at its user and account.
 struct Uses {
   std::unordered_map<uint32_t, Use> associations;
   std::map<std::string, Use> qos;
@@ -120,7 +120,7 @@ class Writer {
   Writer(std::string& out, bool one_line) : out_(out), one_line_(one_line) {}
 
   void heading(const char* text) { out_ += std::string(text) + (one_line_ ? "\n" : "\n\n"); }
-  // A line of a record; the first one begins it.
+  // Writes a line of a record; the first one begins it.
   void line(const std::string& text, size_t indent = 4) {
     if (!first_) out_ += one_line_ ? " " : "\n" + std::string(indent, ' ');
     first_ = false;
@@ -142,7 +142,7 @@ std::string limit(bool known, uint64_t value) {
   return known ? std::to_string(value) : "N";
 }
 
-// "cpu=3(1),mem=N(0)": all that is counted, each limit with what is used of it.
+// "cpu=3(1),mem=N(0)": all that is counted, each limit with its usage.
 std::string tres_with_use(const TresList& limits, const Amounts& used, const std::set<std::string>& names) {
   const auto one = [&](const std::string& name) {
     const auto found =
@@ -220,7 +220,7 @@ void put_association(Writer& writer, const Told& told, const view::ShareLine& sh
   const auto found = told.uses.associations.find(one.id());
   const Use& use = found == told.uses.associations.end() ? kNothing : found->second;
   const model::UsageRecord* usage = find_usage(told.tree.usage(), one.id());
-  // As they hold for its jobs, which is what Slurm has in memory.
+  // As they apply to its jobs, which is what Slurm has in memory.
   Limits limits = one.limits();
   uint32_t priority = one.priority();
   bool has_priority = one.has_priority();
@@ -275,7 +275,7 @@ void put_association(Writer& writer, const Told& told, const view::ShareLine& sh
   writer.end_record();
 }
 
-// What a QOS limits of each account ("PA") or user ("PU") that has jobs in it.
+// The limits of a QOS for each account ("PA") or user ("PU") that has jobs in it.
 void put_each(Writer& writer, const Told& told, const char* heading, const char* nobody, const char* suffix,
               const std::map<std::string, const Use*>& all, const Limits& limits) {
   const bool user = suffix[1] == 'U';
@@ -329,7 +329,7 @@ void put_qos(Writer& writer, const Told& told, const QosRecord& qos) {
   writer.line("MinTRESPJ=" + tres_alone(limits.min_tres()));
   writer.line("PreemptMode=" + (qos.preempt_mode().empty() ? "OFF" : qos.preempt_mode()));
   writer.line(fmt::format("Priority={}", qos.priority()));
-  // Those who have jobs, and all whom the QOS limits.
+  // Those that have jobs, and all that the QOS limits.
   std::map<std::string, const Use*> accounts, users;
   const auto with_id = [](const std::string& name, uint32_t uid) { return fmt::format("{}({})", name, uid); };
   if (limits.has_max_jobs() || limits.has_max_submit_jobs() || !limits.max_tres_per_user().empty())

@@ -1,5 +1,5 @@
-// scontrol show assoc_mgr: users, associations and QOS, each limit with what is used of it now. Pure,
-// but for looking up users.
+// scontrol show assoc_mgr: users, associations and QOS, each limit with its current usage. Pure, but
+// for looking up users.
 #pragma once
 
 #include <span>
@@ -29,7 +29,7 @@ struct LimitsWanted {
 // "users=a,b", "accounts=", "qos=", "flags=assoc,qos,users". Errors in Slurm's words.
 Result<LimitsWanted> parse_limits_wanted(std::span<const std::string> words);
 
-// `jobs`: those that wait or run.
+// `jobs`: the pending and running ones.
 void append_limits(std::string& out, const api::AccountsReply& accounts,
                    std::span<const model::JobRecord* const> jobs, const LimitsWanted& wanted,
                    const view::DisplayContext& context, view::ShowOptions options);

@@ -54,7 +54,7 @@ std::string gres_offered(const NodeRecord& node) {
   return out;
 }
 
-// What is configured, or allocated, of what: cpu=4,mem=4000M,billing=4,gres/gpu=2.
+// The configured or allocated resources: cpu=4,mem=4000M,billing=4,gres/gpu=2.
 std::string tres_text(uint64_t cpus, uint64_t memory_mib, uint64_t nodes, bool billing,
                       const google::protobuf::RepeatedPtrField<model::Gres>& gres,
                       const view::DisplayContext& context) {
@@ -73,8 +73,8 @@ std::string count_or_unlimited(uint32_t count) {
   return count == text::kUnlimited ? "UNLIMITED" : std::to_string(count);
 }
 
-// "0=GPU-…(NVIDIA H100 80GB HBM3,/dev/nvidia0)", by the numbers of GresUsed; of what is only counted
-// "virtual".
+// "0=GPU-…(NVIDIA H100 80GB HBM3,/dev/nvidia0)", by the numbers of GresUsed; "virtual" for gres
+// that are only counted.
 std::string gres_devices(const NodeRecord& node) {
   if (node.gpu_devices().empty()) return node.virtual_gres() ? "virtual" : "N/A";
   std::string text;

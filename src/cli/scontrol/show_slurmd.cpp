@@ -1,5 +1,5 @@
 // scontrol show slurmd: the node that the command runs on, as its daemon sees it. Outside of a job that is
-// the first of the machine's nodes.
+// the machine's first node.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -27,7 +27,7 @@ struct Name {
   size_t enough;
 };
 
-// In Slurm's order: of several that a short form fits, the first is meant.
+// In Slurm's order: an abbreviation means the first name that matches.
 constexpr Name kJobNames[] = {{"AdminComment", 6},
                               {"SiteFactor", 5},
                               {"ArrayTaskThrottle", 10},
@@ -197,7 +197,7 @@ Result<UpdateRequests> update_jobs(const Word& jobs, std::vector<Word> words, bo
   UpdateRequests result;
   for (auto word = words.begin(); word != words.end(); ++word) {
     if (!means(word->name, {"UserID", 3})) continue;
-    if (!by_name) {  // whose job it is, its number says
+    if (!by_name) {  // its number determines the owner
       words.erase(word);
       break;
     }
@@ -232,7 +232,7 @@ Result<UpdateRequests> update_jobs(const Word& jobs, std::vector<Word> words, bo
   return result;
 }
 
-// Of a job's running steps, or of one, the time limit alone can change.
+// For a job's running steps, or one step, only the time limit can change.
 Result<UpdateRequests> update_steps(const Word& steps, const std::vector<Word>& words) {
   const auto reference = text::parse_job_id(steps.value);
   const bool whole = reference && (!reference->step || reference->step->kind == model::STEP_NORMAL);
@@ -257,7 +257,7 @@ bool is_yes_or_no(std::string_view value) {
   return text::equals_ignoring_case(value, "YES") || text::equals_ignoring_case(value, "NO");
 }
 
-// What Slurm's scontrol refuses by itself, in its words.
+// What Slurm's scontrol itself refuses, in its words.
 Status check_partition(const google::protobuf::RepeatedPtrField<api::Field>& fields) {
   constexpr std::string_view kNoError = "\nslurm_update error: No error";
   for (const api::Field& field : fields) {
@@ -340,7 +340,7 @@ Result<UpdateRequests> parse_update(const std::vector<std::string>& arguments) {
       return result;
     }
     if (means(entity.name, {"PartitionName", 3})) {
-      // "Partition" is also something that a job has.
+      // "Partition" is also a property of a job.
       bool of_job = false;
       for (const Word& word : others)
         of_job = of_job || means(word.name, {"JobId", 3}) || means(word.name, {"JobName", 4});
@@ -356,7 +356,7 @@ Result<UpdateRequests> parse_update(const std::vector<std::string>& arguments) {
       return result;
     }
   }
-  // By name only where no job id stands among the words: there JobName is what is to change.
+  // JobName selects jobs only if no word has a job id: otherwise it is the property to change.
   for (size_t i = 0; i < words.size(); ++i) {
     if (!means(words[i].name, {"JobName", 4})) continue;
     std::vector<Word> others = words;

@@ -1,4 +1,4 @@
-// `scontrol update`: from name=value words to the request they stand for. Pure.
+// `scontrol update`: turns name=value words into the request. Pure.
 #pragma once
 
 #include <cstdint>
@@ -17,18 +17,18 @@ using UpdateRequest = std::variant<api::UpdateJobRequest, api::UpdateNodeRequest
 
 struct UpdateRequests {
   std::vector<UpdateRequest> updates;  // one for each job of a list
-  std::optional<uint32_t> uid;         // of the jobs that are meant by their name
+  std::optional<uint32_t> uid;         // of the jobs selected by their name
   std::vector<std::string> names;      // of the job, node or partition, for messages; as many
 };
 
-// Words are Name=Value, or a name and then a value; names in any case, and shortened as far as Slurm has it.
+// Words are Name=Value, or a name and then a value; names in any case, and shortened as far as Slurm allows.
 // Errors carry the whole text for stderr.
 Result<UpdateRequests> parse_update(const std::vector<std::string>& words);
 
-// ReservationName=NAME and what follows it, for `change`; an error has scontrol's words for the whole of it.
+// Reads ReservationName=NAME and the words behind it, for `change`; an error has scontrol's whole message.
 Result<api::UpdateReservationRequest> parse_reservation(const std::vector<std::string>& words,
                                                         api::Change change);
-// Whether one of the words names a reservation, which is then what is meant, and no job's property.
+// Whether one of the words names a reservation; the update then applies to it, not to a job.
 bool names_reservation(const std::vector<std::string>& words);
 
 // `scontrol create` and `scontrol delete`, without these words.

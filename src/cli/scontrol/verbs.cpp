@@ -1,4 +1,4 @@
-// The words that scontrol takes as its commands, and what each does.
+// The words that scontrol takes as its commands, and the function of each.
 #include "cli/scontrol/commands.h"
 #include "cli/version_line.h"
 #include "model/error.h"
@@ -7,7 +7,7 @@
 
 namespace minke::cli {
 
-// The first whose name the word shortens, to no fewer letters than `shortest`, in any case.
+// Finds the first one that the word abbreviates, with at least `shortest` letters, in any case.
 struct Scontrol::Verb {
   std::string_view name;
   size_t shortest;
@@ -19,12 +19,12 @@ namespace {
 
 constexpr size_t kAny = SIZE_MAX;
 
-// Keywords of Slurm for what this cluster has no use for: known, but refused.
+// Slurm's keywords that this cluster has no use for: known, but refused.
 constexpr std::string_view kRefused[] = {"abort",         "cancel_reboot", "fsdampeningfactor",
                                          "power",         "reboot_nodes",  "reboot",
                                          "schedloglevel", "takeover",      "token"};
 
-// Of several clusters and hidden partitions: there are none. What the daemon logs is set by nobody.
+// Settings of several clusters and hidden partitions, which do not exist, and of the fixed log level.
 int ignore(Scontrol&, const std::vector<std::string>&) {
   return 0;
 }

@@ -1,5 +1,5 @@
-// scontrol write config: the configuration as a slurm.conf, for a real Slurm that is to take the cluster
-// over.
+// scontrol write config: writes the configuration as a slurm.conf, for a real Slurm that
+// takes over the cluster.
 //
 // What is not set, and what no slurm.conf can set, is written as a comment. A file is never overwritten: the
 // time is part of its name, as in Slurm.
@@ -52,7 +52,7 @@ std::string joined(const google::protobuf::RepeatedPtrField<std::string>& words)
   return fmt::format("{}", fmt::join(words, ","));
 }
 
-// All of a NodeName line but its names.
+// Returns everything of a NodeName line but its names.
 std::string node_properties(const NodeRecord& node) {
   std::string out =
       fmt::format("Sockets={} CoresPerSocket={} ThreadsPerCore={} RealMemory={} TmpDisk={}", node.sockets(),

@@ -43,7 +43,7 @@ Result<std::vector<uint32_t>> parse_groups(std::string_view text) {
   return groups;
 }
 
-// What the first component is given of these holds for all of them: there is one srun.
+// Whether a setting of the first component holds for all of them, because there is one srun.
 bool is_of_srun(const submit::Setting& setting) {
   constexpr std::string_view kNames[] = {
       "disable-status", "error", "input",       "kill-on-bad-exit", "label",      "mpi",     "open-mode",
@@ -51,7 +51,7 @@ bool is_of_srun(const submit::Setting& setting) {
   return std::find(std::begin(kNames), std::end(kNames), setting.option->name) != std::end(kNames);
 }
 
-// Tasks of the nodes of one component's step, as far as they can be known before it is laid out.
+// Tasks of the nodes of one component's step, as far as they are known before it is laid out.
 std::vector<uint32_t> tasks_of_nodes(uint32_t tasks, uint32_t nodes) {
   std::vector<uint32_t> counts(nodes, tasks / nodes);
   for (uint32_t i = 0; i < tasks % nodes; ++i) ++counts[i];
@@ -179,14 +179,14 @@ std::vector<std::string> join_parts(std::vector<HetStepPart>& parts) {
 
 namespace {
 
-// The parts' processes, one srun each, and what serves the ranks of all of them.
+// The parts' processes, one srun each, and the server for the ranks of all of them.
 class PartProcesses {
  public:
   PartProcesses(std::vector<HetStepPart>& parts, const std::optional<MpiWorld>& world,
                 const std::function<int(size_t part, int told)>& run_part)
       : parts_(parts), world_(world), run_part_(run_part) {}
 
-  // Blocks the signals that are handed on, and starts the server. False: it has been said why not.
+  // Blocks the signals that are passed on, and starts the server. Prints an error before it returns false.
   bool prepare() {
     sigset_t signals;
     sigemptyset(&signals);
@@ -203,7 +203,7 @@ class PartProcesses {
     return true;
   }
 
-  // The first part's process makes the step, of which the others are part. False: not all have begun.
+  // The first part's process makes the step, which the others join. Returns false if not all have begun.
   bool start_all() {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) return false;
@@ -215,7 +215,7 @@ class PartProcesses {
     do {
       got = ::read(reader.get(), &step_id, sizeof(step_id));
     } while (got < 0 && errno == EINTR);
-    // Nothing told: the first one has not begun, and said why.
+    // No number came: the first one has not begun, and has printed why.
     if (got != sizeof(step_id)) return true;
     for (size_t part = 1; part < parts_.size(); ++part) {
       if (!of_one_job(parts_)) parts_[part].spec.mutable_het()->set_step_id(step_id);
@@ -228,7 +228,7 @@ class PartProcesses {
     for (const pid_t child : running_) ::kill(child, number);
   }
 
-  // Until all have ended. Returns the highest exit status, or what MPI_Abort() said.
+  // Waits until all have ended. Returns the highest exit status, or that of MPI_Abort().
   int wait(int highest) {
     std::optional<int> aborted;
     while (!running_.empty()) {
@@ -240,7 +240,7 @@ class PartProcesses {
       if (::read(arrived_.get(), &signal, sizeof signal) != sizeof signal) continue;
       if (signal.ssi_signo == SIGCHLD) {
         highest = std::max(highest, reap());
-      } else if (signal.ssi_code != SI_KERNEL) {  // a terminal's go to all of the foreground anyhow
+      } else if (signal.ssi_code != SI_KERNEL) {  // a terminal's go to all of the foreground anyway
         pass_on(static_cast<int>(signal.ssi_signo));
       }
     }
@@ -264,7 +264,7 @@ class PartProcesses {
     return child > 0;
   }
 
-  // Only now: no process is made any more once the library has threads here.
+  // Only now: once the library has threads here, no more processes may be made.
   bool begin_mpi(uint32_t step_id) {
     if (!server_) return true;
     const Status begun = server_->begin(
@@ -279,7 +279,7 @@ class PartProcesses {
     return abort.exit_code == 0 ? 1 : abort.exit_code;
   }
 
-  // The highest exit status of those that have ended.
+  // Returns the highest exit status of those that have ended.
   int reap() {
     const bool kill_others = server_ || parts_.front().request.kill_on_bad_exit.value_or(false);
     int highest = 0;

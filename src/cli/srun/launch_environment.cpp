@@ -58,7 +58,7 @@ submit::Invocation current_invocation(submit::Command command, int argc, char** 
   };
   invocation.read_file = [](const std::string& path) {
     auto content = os::read_file(path, kMaxNamedFileBytes);
-    // Slurm's messages name the file themselves.
+    // Slurm's messages already name the file.
     if (!content)
       return Result<std::string>(failure(std::strerror(content.error().code), content.error().code));
     return content;
@@ -114,7 +114,7 @@ void propagate_limits(submit::JobRequest& request) {
                  {"NPROC", RLIMIT_NPROC}, {"NOFILE", RLIMIT_NOFILE}, {"MEMLOCK", RLIMIT_MEMLOCK},
                  {"AS", RLIMIT_AS}};
   for (const auto& known : kLimits) {
-    // Nothing said: all of them.
+    // The default is all of them.
     if (request.propagate && std::find(request.propagate->begin(), request.propagate->end(), known.name) ==
                                  request.propagate->end()) {
       continue;
@@ -137,7 +137,7 @@ namespace {
 constexpr uint32_t kLoginShellSeconds = 8;
 constexpr size_t kMaxEnvironmentBytes = size_t{8} << 20;
 
-// What the user's shell, a login shell or not, makes of a bare environment.
+// Returns what the user's shell, a login shell or not, makes of an empty environment.
 Result<std::string> user_environment(uint32_t seconds, bool login) {
   const passwd* entry = getpwuid(getuid());
   if (entry == nullptr) return failure("the user's login shell is not known");
@@ -188,7 +188,7 @@ Result<std::string> user_environment(uint32_t seconds, bool login) {
   return block;
 }
 
-// The variables of the block, without those of these names.
+// Returns the variables of the block without those of these names.
 std::string without(std::string_view block, std::initializer_list<std::string_view> names) {
   std::string kept;
   for (std::string_view line : text::split(block, '\0')) {
@@ -199,13 +199,13 @@ std::string without(std::string_view block, std::initializer_list<std::string_vi
   return kept;
 }
 
-// What a job that submits another one passes on of itself, and the other one would take for its own.
+// Removes what a submitting job would pass on of itself, and the new job would take for its own.
 std::string without_other_jobs(std::string_view block, const model::JobSpec& spec) {
   const bool had_cpus = environment::has_variable(block, "SLURM_CPUS_PER_TASK=");
   std::string own = without(block, {"SLURM_CPUS_PER_TASK", "SLURM_GPUS_ON_NODE", "SLURM_JOB_GPUS",
                                     "SLURM_JOB_ACCOUNT", "SLURM_JOB_QOS"});
   if (had_cpus && !spec.has_cpus_per_task())
-    own.append("SLURM_CPUS_PER_TASK=1").push_back('\0');  // as Slurm says it
+    own.append("SLURM_CPUS_PER_TASK=1").push_back('\0');  // as in Slurm
   return own;
 }
 
@@ -220,7 +220,7 @@ Result<std::string> job_environment(const submit::Invocation& invocation, const 
     if (!login) return failure(login.error());
     block = std::move(*login);
   }
-  // What is exported stands behind, and so counts more.
+  // Exported variables come last, and so override the others.
   block += submit::export_environment(invocation.environment, option);
   if (request.command == submit::Command::kSbatch) block = without_other_jobs(block, request.spec);
   if (request.command != submit::Command::kSrun || !request.job_id)
@@ -266,10 +266,10 @@ std::string submit_line(int argc, char** argv) {
 }
 
 std::string refusal_text(const submit::JobRequest& request, const std::string& before, const Error& error) {
-  // What is wrong with generic resources Slurm's commands find themselves.
+  // Slurm's commands themselves find what is wrong with generic resources.
   if (error.code == model::kInvalidGres) return error.message;
   if (error.code != model::kInvalidPartitionName) return before + error.message;
-  // Slurm's commands name the one that is not there in a line of its own.
+  // Slurm's commands name the missing one in a line of its own.
   constexpr std::string_view kMissing = "(there is no partition ";
   std::string name = request.spec.partition();
   if (const size_t at = error.message.find(kMissing); at != std::string::npos) {

@@ -1,5 +1,5 @@
-// What a command finds around it and hands on with a submission or a step: environment, limits, umask.
-// One thread; reads the process's own state only.
+// What a command finds around it and passes on with a submission or a step: environment, limits, umask. One
+// thread; reads the process's own state only.
 #pragma once
 
 #include <string>
@@ -14,42 +14,42 @@ class SubmitRequest;
 
 namespace minke::cli {
 
-// argv[1…], the environment, the working directory and the time. Errors of getcwd(2) leave "/" as the
-// directory.
+// Collects argv[1…], the environment, the working directory and the time. If getcwd(2) fails,
+// the directory is "/".
 submit::Invocation current_invocation(submit::Command command, int argc, char** argv);
 
 std::string host_name();   // without the domain
 std::string nice_value();  // of this process, which SLURM_PRIO_PROCESS tells jobs
 uint32_t current_umask();
-// Puts what the specs of the request, one for each component of a heterogeneous job, say about where and how
-// they were submitted: host, command line, umask, and the soft limits that are to be propagated. Then into
-// `submission`.
+// Adds to the specs of the request, one for each component of a heterogeneous job, where and how they
+// were submitted: host, command line, umask, and the soft limits to propagate. Then puts the specs
+// into `submission`.
 void complete_submission(submit::JobRequest& request, int argc, char** argv);
 void put_specs(const submit::JobRequest& request, api::SubmitRequest& submission);
-// Puts the soft limits that are to be propagated into the request, by --propagate's names.
+// Puts the soft limits to propagate into the request, by --propagate's names.
 void propagate_limits(submit::JobRequest& request);
 
-// The environment that goes with the job, NAME=VALUE each ended by NUL: what --export, --export-file and
-// --get-user-env say. Runs the login shell for the last one, for 8 s at most where the option says nothing
-// else.
+// Returns the environment that goes with the job, NAME=VALUE each ended by NUL, according to --export,
+// --export-file and --get-user-env. The last one runs the login shell, for at most 8 s unless the option
+// gives another time.
 Result<std::string> job_environment(const submit::Invocation& invocation, const submit::JobRequest& request);
 
-// The command line as it was typed, for SubmitLine.
+// Returns the command line as it was typed, for SubmitLine.
 std::string submit_line(int argc, char** argv);
 
-// --help, --usage, --version: prints it; the exit status.
+// Prints --help, --usage or --version; returns the exit status.
 int show(submit::Command command, submit::ShowOnly what);
 
-// What an allocation that was not granted ends with: SLURM_EXIT_IMMEDIATE counts where --immediate was the
-// reason.
+// Returns the exit status of an allocation that was not granted: SLURM_EXIT_IMMEDIATE counts if
+// --immediate was the reason.
 int give_up_allocation(const submit::Invocation& invocation, const submit::JobRequest& request,
                        const std::string& before, const Error& error);
 
 // Writes a refusal, or notes, to stderr; returns the exit status.
 int give_up(const submit::Refusal& refusal);
 
-// What Slurm's commands say of a submission that was refused, `before` being what stands in front of the
-// reason: "Batch job submission failed: ".
+// Returns the message of Slurm's commands for a refused submission; `before` stands in front of the reason:
+// "Batch job submission failed: ".
 std::string refusal_text(const submit::JobRequest& request, const std::string& before, const Error& error);
 void print_notes(const submit::JobRequest& request);
 

@@ -30,7 +30,7 @@ namespace minke::cli {
 
 namespace {
 
-// --prolog and --epilog, or SrunProlog and SrunEpilog: beside srun itself, before and after the step,
+// --prolog and --epilog, or SrunProlog and SrunEpilog: run beside srun itself, before and after the step,
 // whatever they return. Their arguments are the step's program and its arguments.
 void run_beside(const std::string& program, const char* context, const std::string& job_id,
                 const std::vector<std::string>& command) {
@@ -51,7 +51,7 @@ void run_beside(const std::string& program, const char* context, const std::stri
   }
 }
 
-// What the cluster's configuration says of srun, where the command line does not.
+// Takes the cluster's configuration for srun, if the command line gives nothing.
 void take_configured_programs(engine::Engine& cluster, submit::JobRequest& request) {
   if (!request.prolog.empty() && !request.epilog.empty()) return;
   const auto reply = cluster.configuration();
@@ -62,7 +62,7 @@ void take_configured_programs(engine::Engine& cluster, submit::JobRequest& reque
   }
 }
 
-// --bcast: one copy, which all nodes see.
+// --bcast: makes one copy, which all nodes see.
 Status broadcast_program(std::string target, api::StepSpec& spec) {
   const std::string program = helpers::find_program(spec.argv(0), spec.work_dir());
   if (target.front() != '/') target = spec.work_dir() + "/" + target;
@@ -73,8 +73,8 @@ Status broadcast_program(std::string target, api::StepSpec& spec) {
   return {};
 }
 
-// What serves the tasks' MPI library: as --mpi says, or what the program is linked with, where that can be
-// had. Null: nothing, or (of components) another srun's.
+// Starts the server for the tasks' MPI library: that of --mpi, or that of the program, if it is available.
+// Returns null if there is none, or (for components) another srun has it.
 Result<std::unique_ptr<mpi::Server>> start_mpi(const submit::JobRequest& request, const api::StepSpec& spec,
                                                const std::string& mpi_address) {
   if (request.mpi.empty() && !request.multi_prog && !spec.has_het()) {
@@ -89,7 +89,7 @@ Result<std::unique_ptr<mpi::Server>> start_mpi(const submit::JobRequest& request
   return std::move(*started);
 }
 
-// What stands in front of each task's program.
+// Returns the options of the wrapper in front of each task's program.
 helpers::TaskOptions task_options(const submit::Invocation& invocation, const submit::JobRequest& request,
                                   const api::StepSpec& spec, const std::string& mpi_address) {
   helpers::TaskOptions task{.mpi_address = mpi_address,
@@ -109,14 +109,14 @@ helpers::TaskOptions task_options(const submit::Invocation& invocation, const su
   return task;
 }
 
-// Which tasks of the whole are this step's.
+// Returns which tasks of the whole belong to this step.
 StepIo::Part part_of(const api::StepSpec& spec) {
   const uint32_t tasks = spec.ntasks();
   if (!spec.has_het()) return {0, tasks, tasks};
   return {spec.het().first_task(), tasks, spec.het().tasks(), spec.het().first_node()};
 }
 
-// What the components of a job share is the first one's srun's: it empties their files, and reads.
+// The first component's srun handles what they share: it empties their files, and reads the input.
 void leave_to_first_component(submit::JobRequest& request, api::StepSpec& spec) {
   for (const std::string* path : {&request.spec.stdout_path(), &request.spec.stderr_path()})
     if (!path->empty() && !text::differs_by_task(*path)) spec.set_open_mode(model::OPEN_APPEND);
@@ -124,7 +124,7 @@ void leave_to_first_component(submit::JobRequest& request, api::StepSpec& spec) 
     request.spec.set_stdin_path("none");
 }
 
-// The descriptors that go with the step.
+// Returns the descriptors that go with the step.
 Result<std::vector<os::UniqueFd>> set_up_streams(const submit::JobRequest& request, const StepIo::Part& part,
                                                  api::StepSpec& spec, StepIo& io) {
   std::vector<os::UniqueFd> descriptors;

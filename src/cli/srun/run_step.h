@@ -1,5 +1,5 @@
-// A step from its specification to its end: its MPI server, the wrapper in front of its tasks' program, its
-// streams, the programs beside it, and the StepRun that lives through it. One thread; blocking.
+// Runs a step from its specification to its end: its MPI server, the wrapper in front of its tasks' program,
+// its streams, the programs beside it, and its StepRun. One thread; blocking.
 #pragma once
 
 #include <sys/wait.h>
@@ -14,7 +14,7 @@
 
 namespace minke::cli {
 
-// The exit status, and as the step's job has it when it has no other.
+// The exit status, and the one in the step's job if that has no other.
 struct StepEnd {
   int status = 1;
   int32_t wait_status = W_EXITCODE(1, 0);
@@ -22,8 +22,8 @@ struct StepEnd {
 
 StepEnd as_step_end(int status);
 
-// `told`: see StepRun::tell_step_id(). `mpi_address`: of the server of a world of several components. What
-// goes wrong has been said.
+// `told`: see StepRun::tell_step_id(). `mpi_address` is that of the server for a world of several components.
+// Errors have been printed.
 StepEnd run_step(engine::Engine& cluster, const submit::Invocation& invocation, submit::JobRequest& request,
                  const model::JobRecord& job, api::StepSpec spec, int told,
                  const std::string& mpi_address = "");

@@ -21,7 +21,7 @@ namespace minke::cli {
 
 namespace {
 
-termios g_terminal_before;  // restored by atexit(3), however srun ends
+termios g_terminal_before;  // atexit(3) restores it, however srun ends
 
 void restore_terminal() {
   ::tcsetattr(STDIN_FILENO, TCSADRAIN, &g_terminal_before);
@@ -34,7 +34,7 @@ bool is_null_device(int fd) {
   return length > 0 && std::string_view(target, static_cast<size_t>(length)) == "/dev/null";
 }
 
-// --output=none and a task's number have their own meaning; anything else is a file for the tasks to open.
+// --output=none and a task's number have their own meaning; anything else is a file that the tasks open.
 bool is_number(const std::string& text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
 }
@@ -45,7 +45,7 @@ StepIo::~StepIo() {
   finish();
 }
 
-// A pipe for each task, of which the task gets one end and `ours` the other. `input`: the task reads from it.
+// Makes a pipe for each task; the task gets one end and `ours` the other. `input`: the task reads from it.
 template <typename Ours>
 Status StepIo::pipe_tasks(const Part& part, bool input, api::StepStream& stream,
                           std::vector<os::UniqueFd>& to_send, Ours ours) {
@@ -62,7 +62,7 @@ Status StepIo::pipe_tasks(const Part& part, bool input, api::StepStream& stream,
 
 Status StepIo::pipe_output(const submit::JobRequest& request, const Part& part, int to, bool is_error,
                            api::StepStream& stream, std::vector<os::UniqueFd>& to_send) {
-  if (::fcntl(to, F_GETFD) < 0) return {};  // closed by who started srun: the tasks get /dev/null
+  if (::fcntl(to, F_GETFD) < 0) return {};  // srun's caller closed it: the tasks get /dev/null
   const bool lines = part.all_tasks > 1 && !request.unbuffered;
   return pipe_tasks(part, false, stream, to_send, [&](uint32_t task, os::UniqueFd end) {
     pump_.add_output(std::move(end), task, is_error,
@@ -73,7 +73,7 @@ Status StepIo::pipe_output(const submit::JobRequest& request, const Part& part, 
 Status StepIo::pipe_to_file(const submit::JobRequest& request, const Part& part, const std::string& pattern,
                             bool is_error, api::StepStream& stream, std::vector<os::UniqueFd>& to_send) {
   const std::string path = pattern.starts_with('/') ? pattern : request.spec.work_dir() + "/" + pattern;
-  // Components of a heterogeneous job share a file, which the first one's srun has opened before.
+  // Components of a heterogeneous job share a file, which the first one's srun has already opened.
   const bool shared = part.first_task != 0 && !text::differs_by_task(pattern);
   const bool append = shared || request.spec.open_mode() == model::OPEN_APPEND;
   return pipe_tasks(part, false, stream, to_send, [&](uint32_t task, os::UniqueFd end) {
@@ -159,7 +159,7 @@ void StepIo::resize() {
   if (terminal_ && ::ioctl(STDIN_FILENO, TIOCGWINSZ, &size) == 0) ::ioctl(terminal_.get(), TIOCSWINSZ, &size);
 }
 
-// The one task that a number names, where it is of this part.
+// Returns the one task that a number names, if it is in this part.
 std::optional<StepIo::Part> StepIo::only(const std::string& number) const {
   const auto task = static_cast<uint32_t>(std::strtoul(number.c_str(), nullptr, 10));
   if (task < part_.first_task || task >= part_.first_task + part_.tasks) return std::nullopt;

@@ -30,28 +30,28 @@ class StepIo {
   StepIo(const StepIo&) = delete;
   StepIo& operator=(const StepIo&) = delete;
 
-  // Which tasks of the whole step a component has: all of them, but where it is of a heterogeneous job.
+  // Which tasks of the whole step a component has; all of them unless it is of a heterogeneous job.
   struct Part {
     uint32_t first_task = 0, tasks = 1, all_tasks = 1, first_node = 0;
   };
-  // Fills in the streams of `spec`; the descriptors that go with it are appended to `to_send`.
+  // Fills in the streams of `spec`; appends the descriptors that go with it to `to_send`.
   Status set_up(const submit::JobRequest& request, const Part& part, api::StepSpec& spec,
                 std::vector<os::UniqueFd>& to_send);
   void start() { pump_.start(); }
-  // Files with labelled lines are srun's own to write; their names depend on the step. `values`: of the job.
-  // An error is for behind "srun: error: ".
+  // srun itself writes files with labelled lines; their names depend on the step. `values` are the job's. An
+  // error's message goes behind "srun: error: ".
   Status open_files(text::FilePatternValues values, const api::StepStarted& started);
   void attach(const std::string& socket_path) { pump_.attach(socket_path); }
   void task_ended(const api::StepTaskExit& exit) { pump_.task_ended(exit); }
-  // srun's terminal has another size now.
+  // Called when srun's terminal has another size.
   void resize();
-  // The step has ended.
+  // Called when the step has ended.
   void finish();
 
  private:
   std::optional<Part> only(const std::string& number) const;
   Status set_up_input(const std::string& input, api::StepSpec& spec, std::vector<os::UniqueFd>& to_send);
-  // `path`: as --output and --error have it. `fd`: srun's own stream, where it is for them.
+  // `path` is the value of --output or --error. `fd` is srun's own stream, if the output goes there.
   Status set_up_output(const submit::JobRequest& request, const std::string& path, int fd,
                        api::StepStream& stream, std::vector<os::UniqueFd>& to_send);
   Status open_terminal(api::StepSpec& spec, std::vector<os::UniqueFd>& to_send);
@@ -74,7 +74,7 @@ class StepIo {
   Part part_;
   std::map<std::string, os::UniqueFd> files_;  // by path; outlives the pump's thread, which writes to them
   StepPump pump_;
-  os::UniqueFd terminal_;  // of --pty: the tasks' side is the other one
+  os::UniqueFd terminal_;  // for --pty: the tasks have the other side
   bool raw_terminal_ = false;
 };
 

@@ -20,11 +20,11 @@ namespace {
 
 constexpr size_t kBufferBytes = 64 << 10;
 constexpr size_t kLongestLine = 64 << 10;  // a longer one is passed on in pieces
-// What a sattach is told of the output before it: so many of the last pieces, if they are not larger.
+// A new sattach gets the output before it: so many of the last pieces, up to this size.
 constexpr size_t kRecentPieces = 128, kRecentBytes = 256 << 10;
-// A sattach that reads nothing for this long is left behind: the tasks' output must not wait for it.
+// A sattach that reads nothing for this long is dropped: the tasks' output must not wait for it.
 constexpr timeval kAttachedPatience = {2, 0};
-// A terminal that is not ours to read just now is looked at again after this.
+// A terminal that we may not read just now is tried again after this.
 constexpr int kBackgroundMilliseconds = 500;
 
 bool is_in_background(int fd) {
@@ -107,7 +107,7 @@ void StepPump::post(std::function<void()> what) {
 void StepPump::attach(std::string socket_path) {
   post([this, path = std::move(socket_path)] {
     auto socket = rpc::connect_to(path);
-    // Whoever is behind the path sees what the tasks write.
+    // Every reader at the other end sees the tasks' output.
     if (!socket) return;
     const uid_t uid = rpc::peer_of(socket->get()).uid;
     if (uid != ::geteuid() && uid != 0) return;
@@ -137,7 +137,7 @@ void StepPump::direct(uint32_t task, bool is_error, int fd) {
 void StepPump::task_ended(const api::StepTaskExit& exit) {
   post([this, exit] {
     exits_.push_back(exit);
-    // What the task wrote before it ended comes first.
+    // The task's output before its end comes first.
     for (Output& output : outputs_) {
       if (output.task == exit.rank() && output.from && !read_output(output)) output.from.reset();
     }
@@ -162,13 +162,13 @@ void StepPump::do_posted() {
   for (const auto& what : posted) what();
 }
 
-// What waits for one task keeps the others' from being read, too: all of them get the same.
+// Input that waits for one task also delays the others': all of them get the same.
 bool StepPump::input_is_wanted() const {
   return input_ >= 0 && !inputs_.empty() &&
          std::all_of(inputs_.begin(), inputs_.end(), [](const Input& one) { return one.waiting.empty(); });
 }
 
-// The order that serve() goes by: wake-up, input, outputs, inputs, who has attached.
+// The order in which serve() polls: wake-up, input, outputs, inputs, each attached client.
 std::vector<pollfd> StepPump::descriptors(bool reads_input) const {
   std::vector<pollfd> waiting = {{wake_.get(), POLLIN, 0}, {reads_input ? input_ : -1, POLLIN, 0}};
   for (const Output& output : outputs_)
@@ -280,7 +280,7 @@ void StepPump::write_input(Input& input) {
     if (written < 0 && errno == EINTR) continue;
     if (written < 0 && errno == EAGAIN) return;
     if (written <= 0) {
-      input.to.reset();  // the task reads no more
+      input.to.reset();  // the task has stopped reading
     } else {
       input.waiting.erase(0, static_cast<size_t>(written));
     }

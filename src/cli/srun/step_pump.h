@@ -1,8 +1,8 @@
-// What travels between a step's tasks and the world around srun: the tasks' output to srun's own streams,
-// srun's input to the tasks, and both to and from every sattach.
+// Moves data between a step's tasks and srun's surroundings: the tasks' output to srun's own streams, srun's
+// input to the tasks, and both to and from every sattach.
 //
-// One thread of its own, between start() and finish(); it never waits for a task that does not read. The
-// other functions are for the one thread that owns the pump.
+// It has one thread, between start() and finish(), which never waits for a task that does not read. The
+// thread that owns the pump calls the other functions.
 #pragma once
 
 #include <poll.h>
@@ -24,18 +24,18 @@
 
 namespace minke::cli {
 
-// Writes all of it; waits where `fd` is full. False: nobody reads it.
+// Writes all of it; waits if `fd` is full. Returns false if nobody reads it.
 bool write_all(int fd, std::string_view bytes);
 
-// What comes from one task, whole lines at a time, so that those of several tasks are not mixed, with the
-// task's number in front where there is to be one.
+// The output of one task, in whole lines, so that lines of several tasks are not mixed; with the task's
+// number in front if asked for.
 class LineWriter {
  public:
   LineWriter(int to, std::string label, bool whole_lines)
       : to_(to), label_(std::move(label)), whole_lines_(whole_lines || !label_.empty()) {}
   void write(std::string_view bytes);
-  void finish();  // what has no end of line yet
-  // Negative at first: it is not known yet.
+  void finish();  // writes a last line without its end
+  // Negative at first: the target is not known yet.
   bool has_target() const { return to_ >= 0; }
   void set_target(int to) { to_ = to; }
 
@@ -53,19 +53,19 @@ class StepPump {
  public:
   ~StepPump() { finish(); }
 
-  // Before start().
+  // Call before start().
   void add_output(os::UniqueFd from, uint32_t task, bool is_error, LineWriter to);
   void add_input(os::UniqueFd to, uint32_t task);
   void read_input_from(int fd) { input_ = fd; }
 
   void start();
-  // Where the output of a task goes that was added without a target; until then it waits in its pipe. `fd` is
-  // the caller's, and stays open until finish().
+  // Sets the target of a task's output that was added without one; until then it waits in its pipe. `fd`
+  // belongs to the caller, and stays open until finish().
   void direct(uint32_t task, bool is_error, int fd);
-  // A sattach waits at this socket for a connection.
+  // Connects to a sattach that waits at this socket.
   void attach(std::string socket_path);
   void task_ended(const api::StepTaskExit& exit);
-  // The tasks have ended: what they wrote is passed on, and the thread ends.
+  // The tasks have ended: passes on what they wrote, and ends the thread.
   void finish();
 
  private:
@@ -105,12 +105,12 @@ class StepPump {
   std::list<Input> inputs_;
   std::list<Attached> attached_;
   std::vector<api::StepTaskExit> exits_;
-  std::deque<api::AttachMessage> recent_;  // output, for who attaches now
+  std::deque<api::AttachMessage> recent_;  // output, for a new sattach
   size_t recent_bytes_ = 0;
   int input_ = -1;
   std::thread thread_;
   os::UniqueFd wake_;
-  std::mutex mutex_;  // of the two below
+  std::mutex mutex_;  // guards the two below
   std::vector<std::function<void()>> posted_;
   bool finishing_ = false;
 };

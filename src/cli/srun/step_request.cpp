@@ -30,7 +30,7 @@ bool on_command_line(const submit::JobRequest& request, std::string_view option)
   return found != request.given.end() && found->second == submit::Source::kCommandLine;
 }
 
-// SLURM_HOSTFILE: a name a line, one for each task.
+// SLURM_HOSTFILE: one name on each line, one for each task.
 Result<std::string> read_host_file(const std::string& path) {
   const auto content = os::read_file(path, kLongestFile);
   if (!content) return failure("Failure getting NodeNames from hostfile");
@@ -42,8 +42,8 @@ Result<std::string> read_host_file(const std::string& path) {
   return list;
 }
 
-// How many tasks a step in this job has. Slurm's defaults: one a node; with --ntasks-per-node that many a
-// node; where srun itself is given --cpus-per-task, as many as the job's CPUs there serve.
+// Returns how many tasks a step in this job has. Slurm's defaults: one a node; with --ntasks-per-node that
+// many a node; if srun itself is given --cpus-per-task, as many as the job's CPUs there serve.
 uint32_t count_tasks(const submit::JobRequest& request, const model::JobRecord& job, uint32_t nodes) {
   if (request.spec.has_ntasks()) return request.spec.ntasks();
   if (request.spec.has_ntasks_per_node()) return nodes * request.spec.ntasks_per_node();
@@ -60,8 +60,8 @@ uint32_t count_tasks(const submit::JobRequest& request, const model::JobRecord& 
   return std::max(tasks, nodes);
 }
 
-// The job's own --cpus-per-task, which the step takes over, would ask for more than the job has: then it was
-// not meant for this step.
+// Whether the job's own --cpus-per-task, which the step inherits, would ask for more than the job has: then
+// it was not meant for this step.
 bool outgrows_the_job(const submit::JobRequest& request, const model::JobRecord& job, uint32_t tasks) {
   if (!request.job_id || on_command_line(request, "cpus-per-task")) return false;
   uint64_t cpus = 0;
@@ -69,8 +69,8 @@ bool outgrows_the_job(const submit::JobRequest& request, const model::JobRecord&
   return tasks <= cpus && uint64_t{tasks} * request.spec.cpus_per_task() > cpus;
 }
 
-// Slurm's srun listens at a port of its own, whose number its tasks are told. Here nobody speaks to srun that
-// way; the number is one that nobody else has while this process lives.
+// Slurm's srun listens at a port, and tells its tasks the number. Here nobody uses that way; the number is
+// one that nobody else has while this process lives.
 uint16_t own_port() {
   const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);  // closed when srun ends
   sockaddr_in address{};
@@ -82,7 +82,7 @@ uint16_t own_port() {
   return ntohs(address.sin_port);
 }
 
-// How many of the job's nodes --exclude leaves.
+// Returns how many of the job's nodes --exclude leaves.
 uint32_t nodes_left(const submit::JobRequest& request, const model::JobRecord& job) {
   const auto excluded = text::expand_hostlist(request.spec.exclude());
   const auto is_excluded = [&](const auto& node) {
@@ -92,7 +92,7 @@ uint32_t nodes_left(const submit::JobRequest& request, const model::JobRecord& j
                                std::count_if(job.nodes().begin(), job.nodes().end(), is_excluded));
 }
 
-// `nodes`: as many as the command line or the job's variables say.
+// `nodes` is the number from the command line or the job's variables.
 Status check_nodes(const submit::JobRequest& request, const model::JobRecord& job, uint32_t nodes) {
   const uint32_t left = nodes_left(request, job);
   if (left == 0 && job.nodes_size() > 0) return failure("Hostlist is empty!  Can't run job.");
@@ -118,13 +118,13 @@ Status check_nodes(const submit::JobRequest& request, const model::JobRecord& jo
   return {};
 }
 
-// What --hint and --threads-per-core say of binding.
+// Returns the binding that --hint and --threads-per-core imply.
 std::string implied_cpu_bind(const model::JobSpec& asked) {
   if (asked.hint() == "compute_bound" || asked.hint() == "memory_bound") return "cores";
   return !asked.hint().empty() || asked.has_threads_per_core() ? "threads" : "";
 }
 
-// --mem-bind as tasks are told: "v,prefer,map_mem:0,1".
+// --mem-bind in the form for tasks: "v,prefer,map_mem:0,1".
 std::vector<std::string> memory_binding(const text::MemBind& bind) {
   const std::string quiet = bind.verbose ? "verbose" : "quiet";
   const std::string what = bind.word + bind.list;
@@ -137,7 +137,7 @@ std::vector<std::string> memory_binding(const text::MemBind& bind) {
   return variables;
 }
 
-// `nodes`: of the step.
+// `nodes` is the step's.
 std::vector<std::string> own_variables(const submit::JobRequest& request, const api::StepSpec& spec,
                                        uint32_t nodes) {
   char mask[16];
@@ -154,8 +154,8 @@ std::vector<std::string> own_variables(const submit::JobRequest& request, const 
   if (!spec.name().empty()) add("SLURM_JOB_NAME", spec.name());
   if (!request.mpi.empty()) add("SLURM_MPI_TYPE", request.mpi);
   const std::string by_count = spec.ntasks() <= nodes ? "cyclic" : "block";
-  // Within a job the default is told, and put in front; srun alone tells what was asked for, as Slurm's does:
-  // the sruns of its tasks would take the default for a wish.
+  // Within a job the default is passed on, and put in front; srun alone passes on only what was asked for, as
+  // Slurm does: the sruns of its tasks would take the default for a request.
   const bool packing = request.job_id && (spec.distribution() == "pack" || spec.distribution() == "nopack");
   if (spec.distribution().empty()) {
     if (request.job_id) add("SLURM_DISTRIBUTION", by_count);
@@ -180,7 +180,7 @@ std::vector<std::string> own_variables(const submit::JobRequest& request, const 
   return variables;
 }
 
-// How many nodes the step has: of a range, as many as there are, and no more than there are tasks.
+// Returns the number of the step's nodes: of a range as many as there are, but no more than tasks.
 Result<uint32_t> count_nodes(const submit::JobRequest& request, const model::JobRecord& job) {
   const model::JobSpec& asked = request.spec;
   const auto of_job = static_cast<uint32_t>(std::max(1, job.nodes_size()));
@@ -195,7 +195,7 @@ Result<uint32_t> count_nodes(const submit::JobRequest& request, const model::Job
   return std::min(nodes, of_job);
 }
 
-// --ntasks-per-node, unless it does not go with the number of tasks, which is said.
+// Takes --ntasks-per-node, unless it contradicts the number of tasks; prints a message then.
 void take_tasks_per_node(const submit::JobRequest& request, uint32_t nodes, api::StepSpec& spec) {
   const model::JobSpec& asked = request.spec;
   if (!asked.has_ntasks_per_node()) return;
@@ -210,7 +210,7 @@ void take_tasks_per_node(const submit::JobRequest& request, uint32_t nodes, api:
   }
 }
 
-// How many tasks there are, and on which nodes.
+// Decides how many tasks there are, and on which nodes.
 Status lay_out(const submit::Invocation& invocation, const submit::JobRequest& request,
                const model::JobRecord& job, uint32_t nodes, api::StepSpec& spec) {
   const model::JobSpec& asked = request.spec;
@@ -260,7 +260,7 @@ void take_cpus_and_memory(const submit::JobRequest& request, const model::JobRec
   spec.set_cpu_bind(asked.cpu_bind());
 }
 
-// What the job's variables say of its GPUs is not a step's own wish: a step sees the job's anyhow.
+// The job's variables about GPUs are not a step's own request: a step sees the job's GPUs anyway.
 void take_gpus(const submit::JobRequest& request, api::StepSpec& spec) {
   const model::JobSpec& asked = request.spec;
   if (on_command_line(request, "gres") || on_command_line(request, "gpus-per-node"))
@@ -268,7 +268,7 @@ void take_gpus(const submit::JobRequest& request, api::StepSpec& spec) {
   if (on_command_line(request, "gres") && asked.gres_per_node().empty()) spec.set_no_gres(true);
   if (on_command_line(request, "gpus")) *spec.mutable_gpus() = asked.gpus();
   if (on_command_line(request, "gpus-per-socket")) *spec.mutable_gpus_per_socket() = asked.gpus_per_socket();
-  // --gres=none is stronger than what the job's variables say of its tasks' GPUs.
+  // --gres=none overrides what the job's variables say of its tasks' GPUs.
   if (!spec.no_gres() || on_command_line(request, "gpus-per-task"))
     *spec.mutable_gpus_per_task() = asked.gpus_per_task();
   if (asked.has_ntasks_per_gpu()) spec.set_ntasks_per_gpu(asked.ntasks_per_gpu());

@@ -1,5 +1,5 @@
-// From what srun was asked for to the step that it asks the daemon for: numbers of tasks and nodes, programs,
-// and the variables that srun itself adds for the tasks. Reads the files that options name (--multi-prog,
+// Turns srun's request into the step that it asks the daemon for: numbers of tasks and nodes, programs, and
+// the variables that srun itself adds for the tasks. Reads the files that options name (--multi-prog,
 // SLURM_HOSTFILE); one thread.
 #pragma once
 
@@ -18,8 +18,8 @@ class JobRecord;
 
 namespace minke::cli {
 
-// `environment`: of the tasks, NAME=VALUE each ended by NUL. Errors are for behind "srun: error: "; what is
-// only to be said goes to stderr here. The streams and the wrapper are the caller's to set.
+// `environment` is that of the tasks, NAME=VALUE each ended by NUL. An error's message goes behind "srun:
+// error: "; mere warnings go to stderr here. The caller sets the streams and the wrapper.
 Result<api::StepSpec> make_step_spec(const submit::Invocation& invocation, const submit::JobRequest& request,
                                      const model::JobRecord& job, std::string environment);
 

@@ -33,9 +33,9 @@ namespace minke::cli {
 namespace {
 
 constexpr uint32_t kStepRequest = 1, kSignalRequest = 2, kConfigRequest = 3;
-// Tasks that end alike within this time are told in one line.
+// Tasks that end alike within this time share one line.
 constexpr auto kGather = std::chrono::milliseconds(50);
-// What a task may still do about Ctrl-C before the step is killed.
+// The time for a task to handle Ctrl-C before the step is killed.
 constexpr auto kAfterInterrupt = std::chrono::milliseconds(200);
 
 }  // namespace
@@ -152,7 +152,7 @@ void StepRun::handle(const api::StepEvent& event) {
       waited_ = true;
       break;
     case api::StepEvent::kNote:
-      // The words of a step's own daemon in Slurm come as they are.
+      // Messages of the step's own daemon in Slurm are printed unchanged.
       if (event.note().starts_with("Job step aborted")) {
         if (!std::exchange(told_abort_, true)) say(event.note());
       } else if (event.note().starts_with("slurmstepd: ")) {
@@ -186,7 +186,7 @@ void StepRun::on_started(const api::StepStarted& started) {
   if (waited_) say("Step created for job " + std::to_string(job_id_));
   waited_ = false;
   step_id_ = started.step_id();
-  if (std::exchange(started_, true)) return;  // told again after the daemon was restarted
+  if (std::exchange(started_, true)) return;  // repeated after the daemon was restarted
   pids_.assign(started.pids().begin(), started.pids().end());
   if (const Status open = io_->open_files(environment::pattern_values(job_), started); !open) {
     complain(open.error().message);
@@ -196,7 +196,7 @@ void StepRun::on_started(const api::StepStarted& started) {
   if (told_ >= 0) {
     [[maybe_unused]] const ssize_t written = ::write(told_, &step_id_, sizeof(step_id_));
   }
-  descriptors_.clear();  // the tasks have them: their ends are seen now
+  descriptors_.clear();  // the tasks have them: now we notice when they close them
   if (request_.verbose > 0) tell_launch(started);
   if (request_.slurmd_debug) tell_node_log(started);
   if (request_.debugger_test) tell_processes(started);
@@ -235,7 +235,7 @@ void StepRun::tell_launch(const api::StepStarted& started) const {
   }
 }
 
-// The messages of the step's own daemon in Slurm, which --slurmd-debug brings to srun.
+// The messages of the step's own daemon in Slurm, which --slurmd-debug shows.
 void StepRun::tell_node_log(const api::StepStarted& started) const {
   constexpr std::string_view kLevels[] = {"quiet", "fatal",  "error",  "info",   "verbose",
                                           "debug", "debug2", "debug3", "debug4", "debug5"};
@@ -308,7 +308,7 @@ void StepRun::terminate() {
   ask_kill_wait();
 }
 
-// The answer sets when what does not end by itself is killed, or is told to the user.
+// The answer decides when processes that do not end are killed, or the user is told.
 void StepRun::ask_kill_wait() {
   rpc::ClientMessage message;
   message.set_request_id(kConfigRequest);
@@ -385,7 +385,7 @@ void StepRun::on_signal() {
   if (number == SIGQUIT) std::fprintf(stderr, "srun: Quit\n");
   const bool ends = number == SIGTERM || number == SIGHUP || number == SIGQUIT || number == SIGINT;
   if (!started_) {
-    if (ends) ::_exit(128 + number);  // the daemon drops what nobody waits for
+    if (ends) ::_exit(128 + number);  // the daemon drops requests that nobody waits for
     return;
   }
   if (!ends) return send_signal(number);
@@ -393,7 +393,7 @@ void StepRun::on_signal() {
     abort_step();
     return send_signal(0);
   }
-  // The first asks for a second one, unless --quit-on-interrupt.
+  // The first one asks for a second one, unless --quit-on-interrupt.
   const auto now = Clock::now();
   const bool second = last_interrupt_ && now - *last_interrupt_ <= std::chrono::seconds(1);
   if (request_.disable_status && !second) {
@@ -421,7 +421,7 @@ int StepRun::exit_status() const {
   const int32_t status = record_.exit_code();
   if (status == text::kOutOfMemory) return 1;
   const int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-  // What was lost, or stopped before it began, has no code.
+  // A task that was lost, or stopped before it began, has no code.
   return code == 0 && record_.state() != model::JOB_COMPLETE ? 1 : code;
 }
 

@@ -1,6 +1,6 @@
-// One step as srun lives through it: asks the daemon for it, follows its tasks, hands signals on, and says
-// what Slurm's srun says. A daemon that is restarted meanwhile is asked again: the step's key makes sure that
-// it runs once. One thread; blocks the signals that it handles.
+// One step from srun's side: asks the daemon for it, follows its tasks, passes on signals, and prints the
+// messages of Slurm's srun. If the daemon is restarted meanwhile, it asks again: the step's key makes sure
+// that it runs once. One thread; blocks the signals that it handles.
 #pragma once
 
 #include <chrono>
@@ -37,16 +37,16 @@ namespace minke::cli {
 
 class StepRun {
  public:
-  // `mpi`: may be null. `tasks`: how many the step has.
+  // `mpi` may be null. `tasks` is the number of the step's tasks.
   StepRun(engine::embedded::Client& client, const submit::JobRequest& request,
           const submit::Invocation& invocation, const model::JobRecord& job, uint32_t tasks,
           std::unique_ptr<mpi::Server> mpi);
 
-  // Runs the step to its end; the exit status of srun.
+  // Runs the step to its end; returns the exit status of srun.
   int run(api::StepSpec spec, std::vector<os::UniqueFd> descriptors, StepIo& io);
-  // Whether the kernel killed any of its tasks for want of memory.
+  // Whether the kernel killed any of its tasks for lack of memory.
   bool out_of_memory() const { return record_.state() == model::JOB_OOM; }
-  // The step's number is written there when it has one.
+  // Writes the step's number there once it has one.
   void tell_step_id(int fd) { told_ = fd; }
 
  private:
@@ -56,7 +56,7 @@ class StepRun {
   int complain(const std::string& text);
   void say(const std::string& text) const;  // unless --quiet
   bool ask(bool again);
-  Status handle_next();  // waits for what comes first: a message, a signal, a time
+  Status handle_next();  // waits for the first of a message, a signal, a time
   void handle(const api::StepEvent& event);
   void on_configuration(const api::ConfigReply& configuration);  // how long Slurm's srun would wait
   void on_started(const api::StepStarted& started);
@@ -69,9 +69,9 @@ class StepRun {
   void on_time();
   int milliseconds_to_wait() const;
   void tell_tasks();
-  void send_signal(int number);  // 0: end the step, as scancel does
-  void terminate();              // says so, and ends the step
-  void abort_step();             // says that it is killed, which is the caller's to do
+  void send_signal(int number);  // 0: ends the step, as scancel does
+  void terminate();              // prints that, and ends the step
+  void abort_step();             // prints that it is killed, which the caller does
   void ask_kill_wait();
   std::string step_name() const;
   int exit_status() const;
@@ -84,8 +84,8 @@ class StepRun {
   helpers::TaskTable tasks_;
   StepIo* io_ = nullptr;
   int told_ = -1;
-  rpc::ClientMessage message_;             // what asks for the step
-  std::vector<os::UniqueFd> descriptors_;  // that go with it, until it has started
+  rpc::ClientMessage message_;             // the request for the step
+  std::vector<os::UniqueFd> descriptors_;  // sent with it, until it has started
   std::unique_ptr<mpi::Server> mpi_;
   sigset_t signals_;
   os::UniqueFd signal_fd_;

@@ -1,5 +1,5 @@
-// minke cp, minke sync: trees copied by several threads, complete and on the disk when they say so. What
-// names another machine is given to rsync. `minke sync` alone uploads the W&B runs that jobs left here.
+// minke cp, minke sync: copy trees with several threads; success means complete and on the disk. A path on
+// another machine is passed to rsync. `minke sync` alone uploads the W&B runs that jobs left here.
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -31,7 +31,7 @@ namespace {
 
 struct Options {
   std::vector<std::string> paths;  // sources, and the destination last
-  bool sync = false;               // minke sync: the one directory is made what the other is
+  bool sync = false;               // minke sync: makes one directory a copy of the other
   bool remove_others = false, verify = false, quiet = false;
   unsigned threads = 0;
   const char* name() const { return sync ? "minke sync" : "minke cp"; }
@@ -48,8 +48,8 @@ bool is_remote(const std::string& path) {
   return colon != std::string::npos && colon > 0 && path.find('/') > colon;
 }
 
-// Owner, group and modes are the destination's: kept groups and lost setgid bits are what fills the quota of
-// the wrong group.
+// Owner, group and modes are the destination's: kept groups and lost setgid bits are what fills the quota
+// of the wrong group.
 int by_rsync(const Options& options) {
   std::vector<std::string> words = {"rsync", "-rltHS", "--executability", "--partial"};
   if (::isatty(STDERR_FILENO) != 0) words.push_back("--info=progress2");
@@ -77,7 +77,7 @@ std::string last_component(std::string path) {
   return last == "." || last == ".." || last.empty() ? last_component(helpers::following(path)) : last;
 }
 
-// Two of which one would take the other's place, or be taken for a copy of it.
+// Returns two sources of the same name, of which one would replace the other.
 std::optional<std::pair<std::string, std::string>> of_the_same_name(const std::vector<std::string>& sources) {
   std::map<std::string, std::string> names;
   for (const std::string& source : sources)
@@ -86,7 +86,7 @@ std::optional<std::pair<std::string, std::string>> of_the_same_name(const std::v
   return std::nullopt;
 }
 
-// Where the sources may not go. Empty: they may.
+// Returns why the sources may not go there; empty if they may.
 std::string wrong_destination(const std::vector<std::string>& sources, const std::string& destination,
                               bool into) {
   if (sources.size() > 1 && !into) return destination + ": it must be a directory for several sources";
@@ -99,7 +99,7 @@ std::string wrong_destination(const std::vector<std::string>& sources, const std
   return "";
 }
 
-// Sources copied one after the other, and what came of it.
+// Copies sources one after the other, and collects the results.
 class Copy {
  public:
   Copy(const Options& options, const std::string& destination, bool into)
@@ -110,8 +110,8 @@ class Copy {
 
   // Returns false if the user stopped it.
   bool add(std::string source) {
-    // A link that is named stands for what it leads to where it is the whole source of a sync, or has a
-    // slash.
+    // A named link means its target if it is the whole source of a sync,
+    // or ends in a slash.
     if (options_.sync || source.back() == '/') source = helpers::following(source);
     const std::string to = target_of(source);
     const uint64_t failed = progress_.failures.count();
@@ -139,7 +139,7 @@ class Copy {
     return true;
   }
 
-  // Says what was copied, or what could not be. Returns the exit code.
+  // Prints what was copied, or what could not be. Returns the exit code.
   int conclude() {
     line_.finish();
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
@@ -208,7 +208,7 @@ int run(int argc, char** argv, bool sync) {
   app.add_option("--threads", options.threads, "how many at once (default: 32)")->check(CLI::Range(1, 256));
   if (const auto over = parse_options(app, argc, argv)) return *over;
   os::raise_descriptor_limit();
-  ::umask(0);  // modes are the sources'
+  ::umask(0);  // modes come from the sources
   return copy(options);
 }
 

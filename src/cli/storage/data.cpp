@@ -1,4 +1,4 @@
-// minke data: what a directory of data is and where it belongs; single members of packed sets.
+// minke data: describes a directory of data and where it belongs; reads single members of packed sets.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -41,7 +41,7 @@ std::string base_name(std::string path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-// Sizes of files in few classes, each four times the one before.
+// Sizes of files in a few classes, each four times as large as the one before.
 std::string histogram(const storage::Usage& usage) {
   std::string text;
   struct Row {

@@ -1,4 +1,4 @@
-// minke storage doctor: why "Disk quota exceeded" comes, and, where that is asked for, the end of it.
+// minke storage doctor: finds the cause of "Disk quota exceeded", and fixes it if asked to.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -14,7 +14,7 @@ namespace minke::cli {
 
 namespace {
 
-// Of one tier.
+// The findings of one tier.
 struct Checked {
   const storage::Tier& tier;
   std::string path;  // as it is shown
@@ -76,7 +76,7 @@ int storage_doctor(const std::string& user, bool mend, bool json) {
     }
     const storage::GroupFindings& found = checked.found;
     wrong |= checked.causes() > found.mended || found.failures.count() > 0;
-    // What belongs to others, only they can mend; and what cannot be read is not known to be right.
+    // Only the owners of other files can fix them; and files that cannot be read may also be wrong.
     helpers::report_errors("minke storage", found.failures.kept(), found.failures.count());
     if (json) {
       out.push_back(json_of(checked));

@@ -1,4 +1,4 @@
-// minke pack, minke unpack: many files in one, verified; and out of it again.
+// minke pack, minke unpack: packs many files into one, verified, and unpacks them again.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -45,14 +45,14 @@ std::string base_name(std::string path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-// What is known of the tree before it is packed; nothing where nobody needs to know.
+// The survey of the tree before it is packed; nothing if nobody needs it.
 struct Survey {
   storage::Advice advice;
   uint64_t bytes = 0;
 };
 
 Result<Survey> survey(const PackChoice& choice) {
-  // How much it is also says what stripes the archive gets on Lustre.
+  // The size also determines the archive's stripes on Lustre.
   if (choice.format != "auto" && choice.format != "squashfs" && !storage::is_installed("lfs"))
     return Survey{};
   const auto usage = storage::scan_usage({choice.directory}, {.threads = choice.threads, .suffixes = true});
@@ -73,7 +73,7 @@ std::string default_name(const PackChoice& choice) {
                                                                       : "." + choice.format);
 }
 
-// An archive within what it is made of would have to hold itself.
+// An archive within its own source would have to contain itself.
 bool lies_in_its_own_tree(const PackChoice& choice) {
   const size_t slash = choice.to.rfind('/');
   const std::string parent =

@@ -11,7 +11,7 @@ namespace minke::cli {
 namespace {
 
 std::atomic<bool> stop_wanted{false};
-std::atomic<bool> line_open{false};  // something stands on the terminal's last line
+std::atomic<bool> line_open{false};  // the terminal's last line has text
 
 void on_signal(int number) {
   if (!stop_wanted.exchange(true) || number != SIGINT) return;
@@ -33,7 +33,7 @@ ProgressLine::ProgressLine(std::function<std::string()> text) : text_(std::move(
       std::fprintf(stderr, "\r\033[K%s", text_().c_str());
       line_open = drawn = true;
     }
-    // As it was at the end: the last look may be a third of a second old.
+    // Prints the final state: the last update may be a third of a second old.
     if (drawn) std::fprintf(stderr, "\r\033[K%s\n", text_().c_str());
     line_open = false;
   });

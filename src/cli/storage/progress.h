@@ -1,5 +1,5 @@
-// A line on a terminal about what takes long, a few times a second; nothing where standard error is no
-// terminal. And Ctrl-C as a wish to stop, which the work looks at.
+// A line on a terminal about the progress of a long operation, a few times a second; nothing if standard
+// error is not a terminal. And Ctrl-C as a request to stop, which the operation polls.
 #pragma once
 
 #include <atomic>
@@ -11,10 +11,10 @@ namespace minke::cli {
 
 class ProgressLine {
  public:
-  // `text` is asked from a thread of this object's own.
+  // A thread of this object calls `text`.
   explicit ProgressLine(std::function<std::string()> text);
   ~ProgressLine() { finish(); }
-  // Ends the line, for good: what is written next stands on a line of its own, whatever the terminal can do.
+  // Ends the line for good: later output begins on a line of its own, on any terminal.
   void finish();
 
  private:

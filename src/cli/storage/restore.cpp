@@ -1,5 +1,5 @@
-// minke restore: what a file or directory was in the snapshots above it, and one of its versions back in its
-// place, or beside it.
+// minke restore: shows the versions of a file or directory in the snapshots above it, and puts one back in
+// its place, or beside it.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -42,7 +42,7 @@ int fail(const std::string& message) {
   return 1;
 }
 
-// Absolute, its directory as links lead to it; what is to be restored need not be there.
+// Makes it absolute, and resolves links in its directory; the entry to restore need not exist.
 std::string whole_path(std::string path) {
   while (path.size() > 1 && path.back() == '/') path.pop_back();
   std::error_code error;
@@ -73,7 +73,7 @@ int list(const std::vector<storage::Version>& versions, bool json) {
   return 0;
 }
 
-// Takes the place of what is there, in one step where the file system can do that; that goes then.
+// Replaces what is there, in one step if the file system can do that, and removes it.
 Status exchange(const storage::Beside& place) {
   const int parent = place.parent.get();
   const char *made = place.partial.c_str(), *name = place.name.c_str();
@@ -109,7 +109,7 @@ int bring_back(const Options& options, const storage::Version& version, const st
   if (!place) return fail(storage::shown_path(place.error().message));
   const std::string aside = place->directory + "/" + place->partial;
   storage::Failures ignored;
-  // What a killed one has left may be of another version.
+  // The remains of a killed restore may be of another version.
   if (there) (void)storage::remove_tree(place->parent.get(), place->partial, ignored);
   storage::CopyProgress progress;
   const Status copied = storage::copy_tree(
@@ -147,7 +147,7 @@ int restore_main(int argc, char** argv) {
   if (options.latest) return bring_back(options, versions.front(), path);
   if (options.version.empty()) return list(versions, options.json);
   const auto time = storage::snapshot_time(options.version);
-  // A snapshot that is not listed has what the one before it has.
+  // A snapshot that is not listed has the same version as the one before it.
   for (const storage::Version& one : versions)
     if (time && one.snapshot <= *time) return bring_back(options, one, path);
   return fail(options.version + " is no version of it; without --version they are listed");

@@ -1,4 +1,4 @@
-// minke stage: data sets on the node's own disk, for the job that asks. minke staged-script: what runs a
+// minke stage: brings data sets to the node's own disk, for the job that asks. minke staged-script runs a
 // batch script with #MINKE lines: it brings their data, runs the script, and brings results back when the
 // script has ended, by itself or by a time limit or cancellation.
 #include <fcntl.h>
@@ -46,7 +46,7 @@ std::string variable(const char* name) {
   return value != nullptr ? value : "";
 }
 
-// The user's cache, beside the directories of jobs; empty where nothing can be kept there.
+// Returns the user's cache, beside the directories of jobs; empty if nothing can be kept there.
 std::string cache_of(const std::string& directory) {
   if (directory.empty()) return "";
   const std::string cache =
@@ -63,7 +63,7 @@ std::string last_component(std::string path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-// What a source is called in the directory; of an archive without its suffix.
+// Returns the name of a source in the directory; that of an archive loses its suffix.
 std::string staged_name(const std::string& source) {
   const std::string name = last_component(source);
   struct stat status {};
@@ -71,7 +71,7 @@ std::string staged_name(const std::string& source) {
   return file ? storage::without_suffix(name) : name;
 }
 
-// Two sources that would be called the same, and become one.
+// Checks that no two sources would get the same name and become one.
 bool have_names_of_their_own(const char* command, const std::vector<std::string>& sources) {
   std::map<std::string, std::string> names;
   for (const std::string& source : sources) {
@@ -84,7 +84,7 @@ bool have_names_of_their_own(const char* command, const std::vector<std::string>
   return true;
 }
 
-// All of them at the same time. False: at least one failed, which has been said.
+// Brings all of them at the same time. Returns false if at least one failed, which has been printed.
 // `shared`: the directory is a job's own, which may have links into the cache that all users share.
 bool stage_all(const char* command, const std::vector<std::string>& sources, const std::string& directory,
                const std::string& cache, bool shared, bool quiet, const std::atomic<bool>* stop) {
@@ -96,7 +96,7 @@ bool stage_all(const char* command, const std::vector<std::string>& sources, con
       storage::Failures failures;
       const auto begin = steady_clock::now();
       auto served = shared ? helpers::stage_by_server(source, directory) : std::nullopt;
-      // squashfuse would end with the step that starts it; root's are the kernel's.
+      // squashfuse would end with the step that starts it; the kernel mounts root's.
       const bool mount = shared && (::geteuid() == 0 || variable("SLURM_STEP_ID").empty());
       const storage::StageOptions options{.cache = cache, .mount = mount, .stop = stop};
       const auto staged = served ? Result<storage::Staged>(std::move(*served))
@@ -117,7 +117,7 @@ bool stage_all(const char* command, const std::vector<std::string>& sources, con
   return all;
 }
 
-// Patterns as in names of output files.
+// Expands patterns as in names of output files.
 std::string expanded(const std::string& path) {
   text::FilePatternValues values;
   const auto number = [](const char* name) {
@@ -134,7 +134,7 @@ std::string expanded(const std::string& path) {
   return text::expand_file_pattern(path, values);
 }
 
-// What the job left in its own directory under the destination's name.
+// Collects what the job left in its own directory under the destination's name.
 bool collect_all(const std::vector<std::string>& destinations, const std::string& directory) {
   bool all = true;
   for (const std::string& destination : destinations) {
@@ -153,7 +153,7 @@ class Script {
  public:
   explicit Script(char** arguments) : arguments_(arguments) {}
 
-  // Runs it to its end. Returns the wait status, or nothing where it goes on after `grace` seconds since the
+  // Runs it to its end. Returns the wait status, or nothing if it still runs `grace` seconds after the
   // job was told to end.
   std::optional<int> run(double grace) {
     sigset_t all, before;
@@ -182,8 +182,8 @@ class Script {
         wait = {.tv_sec = static_cast<time_t>(left), .tv_nsec = 100'000'000};
       }
       const int number = ::sigtimedwait(&all, nullptr, &wait);
-      // The end of a job is told to all of its processes, this and the script; other signals to the batch
-      // shell alone.
+      // All processes of a job, this and the script, are told of its end; only the batch shell
+      // gets other signals.
       if (number == SIGTERM && !told) told = steady_clock::now();
       if (number > 0 && number != SIGCHLD && number != SIGTERM) ::kill(child, number);
     }
@@ -248,7 +248,7 @@ int staged_script_main(int argc, char** argv) {
   for (std::string& source : data->stage) source = expanded(source);
   for (std::string& destination : data->collect) {
     destination = expanded(destination);
-    // Where the job finds it, from the beginning.
+    // The job finds it there from the beginning.
     const std::string made = directory + "/" + last_component(destination);
     if (Status there = os::make_directories(made, 0777); !there) {
       view::print_error("minke collect", there.error().message);
@@ -258,7 +258,7 @@ int staged_script_main(int argc, char** argv) {
   if (!data->stage.empty() && !stage_all("minke stage", data->stage, directory,
                                          cache_of(variable("SLURM_TMPDIR")), true, true, nullptr))
     return 1;
-  // Of the time between SIGTERM and SIGKILL, two thirds for the script to end, the rest for the results.
+  // Between SIGTERM and SIGKILL, the script has two thirds of the time to end; the results get the rest.
   const double kill_wait = std::strtod(variable("MINKE_KILL_WAIT").c_str(), nullptr);
   ::unsetenv("MINKE_KILL_WAIT");
   const auto status = Script(argv + 2).run(kill_wait * 2 / 3);

@@ -1,4 +1,4 @@
-// minke storage: what is on the disks.
+// minke storage: reports what is on the disks.
 #include "cli/storage/storage.h"
 #include "cli/parse_options.h"
 #include "view/output.h"
@@ -222,7 +222,7 @@ int storage_main(int argc, char** argv) {
   CLI::App app{"What is on the disks.", "minke storage"};
   app.require_subcommand(1);
   Choices choices;
-  // Only the one that is named: to make the options of all takes longer than what some of them do.
+  // Makes only the named one: making the options of all takes longer than some of them run.
   const auto named = [&](const Subcommand& one) { return argc > 1 && one.name == argv[1]; };
   const bool known = std::any_of(std::begin(kSubcommands), std::end(kSubcommands), named);
   for (const Subcommand& one : kSubcommands)

@@ -1,5 +1,5 @@
-// The commands for files: minke storage, data, cp, sync, pack, unpack, stage. Each is main() of its command,
-// as in cli/commands.h.
+// The commands for files: minke storage, data, cp, sync, pack, unpack, stage. Each is the main() of its
+// command, as in cli/commands.h.
 #pragma once
 
 #include <string>
@@ -18,10 +18,10 @@ int shownicerquota_main(int argc, char** argv);
 int staged_script_main(int argc, char** argv);
 int restore_main(int argc, char** argv);
 
-// minke storage usage, and init: of this user, or as root of another. Return the exit status.
+// minke storage usage, and init: for this user, or as root for another. They return the exit status.
 int storage_usage(bool json);
 int storage_init(const std::string& user);
-// Exit status 1: something is wrong, and was not mended.
+// Returns exit status 1 if something is wrong, and was not fixed.
 int storage_doctor(const std::string& user, bool mend, bool json);
 
 }  // namespace minke::cli

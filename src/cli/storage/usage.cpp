@@ -1,5 +1,5 @@
-// diskusage_report, shownicerquota.pl, minke storage usage and init: what one has in the cluster's tiers,
-// counted where they are, and the tiers' directories.
+// diskusage_report, shownicerquota.pl, minke storage usage and init: one's usage of the cluster's tiers,
+// counted in place, and the tiers' directories.
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -49,7 +49,7 @@ std::vector<Counted> count_tiers(const helpers::TierConfiguration& cluster, cons
     if (!path) continue;
     Counted one{tier, *path, false, {}, {}};
     const std::string followed = helpers::following(*path);
-    // Somebody may keep count of it.
+    // Another process may keep count of it.
     if (const auto known = owners ? std::nullopt : storage::live_amount(live, followed)) {
       one.there = true;
       one.usage.total = *known;
@@ -66,7 +66,7 @@ std::vector<Counted> count_tiers(const helpers::TierConfiguration& cluster, cons
   return all;
 }
 
-// What could not be looked at is in no figure. Returns 1 where there was something.
+// No figure includes what could not be read. Returns 1 if there was any.
 int report_uncounted(const char* command, const std::vector<Counted>& counted) {
   int code = 0;
   for (const Counted& one : counted)
@@ -115,7 +115,7 @@ std::string per_user(const Counted& one, const helpers::Person& person, bool all
   return text + "\n\n";
 }
 
-// Full of '#' as far as it is used.
+// A bar of '#' for the used share.
 std::string bar(uint64_t used, uint64_t limit) {
   if (limit == 0) return std::string(22, ' ');
   const double share = std::min(1.0, static_cast<double>(used) / static_cast<double>(limit));
@@ -140,13 +140,13 @@ std::string rules_of(const storage::Tier& tier) {
   return rules;
 }
 
-// `whole`: one that the file system may snapshot and limit by itself, where it can.
+// `whole`: one that the file system may snapshot and limit by itself, if it can.
 Status make_directory(const std::string& path, mode_t mode, uid_t uid, gid_t gid, bool whole) {
   struct stat status {};
   const bool there = ::lstat(path.c_str(), &status) == 0;
   const bool made = !there && whole && storage::make_subvolume(path);
   if (!made && ::mkdir(path.c_str(), 0700) != 0) {
-    if (errno == EEXIST) return {};  // as somebody has it: left as it is
+    if (errno == EEXIST) return {};  // it exists already and is left as it is
     return failure_from_errno(path, errno);
   }
   if ((::geteuid() == 0 || gid != ::getegid()) && ::lchown(path.c_str(), uid, gid) != 0)
@@ -155,11 +155,11 @@ Status make_directory(const std::string& path, mode_t mode, uid_t uid, gid_t gid
   return {};
 }
 
-// What holds the limits of a directory, in words; sets them where that is the file system.
+// Returns in words what enforces the limits of a directory; sets them if it is the file system.
 std::string held_by(const storage::Tier& tier, const std::string& path, const helpers::Person& person,
                     size_t index) {
   if (::geteuid() != 0 || (tier.space == 0 && tier.files == 0)) return "";
-  // A number for each directory of each tier.
+  // Each directory of each tier has a number.
   const uint32_t project =
       (static_cast<uint32_t>(index + 1) << 28) | ((tier.of_group ? person.gid : person.uid) & 0x0fffffff);
   const auto held =
@@ -232,7 +232,7 @@ int storage_init(const std::string& user) {
     const auto path = storage::tier_path(tier, person.user, person.group, person.home);
     if (!path || tier.path.empty()) continue;
     Status made = os::make_directories(path->substr(0, path->rfind('/')), 0755);
-    // The group's, which what is made in it inherits; each member's own directory within.
+    // The group's directory, whose group new entries inherit; each member has an own directory within.
     if (made)
       made = make_directory(*path, tier.of_group ? 02770 : 0700, tier.of_group ? ::geteuid() : person.uid,
                             person.gid, true);

@@ -1,4 +1,4 @@
-// minke daemon, and the programs that it, the launcher and systemd start: these are not in --help.
+// minke daemon, and the programs that it, the launcher and systemd start: --help does not list these.
 #include <cstdio>
 #include <memory>
 #include <string>

@@ -1,4 +1,4 @@
-// minke env, man, completion: what shells are told.
+// minke env, man, completion: the setup of shells.
 #include <unistd.h>
 
 #include <cstdio>
@@ -19,7 +19,7 @@ namespace minke::cli {
 
 namespace {
 
-// Root makes them for all users of a shared cluster.
+// Only root may make them for all users of a shared cluster.
 bool may_make_links(const std::string& home) {
   return !os::is_shared(home) || ::geteuid() == 0;
 }
@@ -60,7 +60,7 @@ int env(bool force, bool csh, bool install, bool uninstall) {
   const std::string text =
       path_settings(*home, csh) + helpers::tier_exports(csh) + module_functions(*home, csh);
   for (const char c : text) {
-    if (c == '\n' && csh) std::fputs(" ;", stdout);  // csh's eval makes one line of all
+    if (c == '\n' && csh) std::fputs(" ;", stdout);  // csh's eval joins all lines
     std::fputc(c, stdout);
   }
   return 0;

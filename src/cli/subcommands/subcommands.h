@@ -1,7 +1,7 @@
-// The subcommands of minke, by what they are for: their options (CLI11), and the function that each calls.
+// The subcommands of minke by topic: their options (CLI11), and the function that each calls.
 //
-// Each of these adds its commands in the order of minke --help. What a command returns goes to `exit_code`,
-// which must outlive the app; the options live as long as the callbacks that read them.
+// Each function adds its commands in the order of minke --help. A command's result goes to `exit_code`, which
+// must outlive the app; the options live as long as the callbacks that read them.
 #pragma once
 
 #include <CLI/CLI.hpp>
