@@ -331,16 +331,26 @@ def test_a_sound_database_is_left_alone_and_not_repaired_under_a_daemon(cluster)
 def test_a_backup_is_what_the_cluster_was(cluster):
     """Made while it runs; another cluster goes on from it."""
     job = cluster.submit("echo from the copy", "--hold")
+    ran = {}
+    for rule in ("--no-requeue", "--requeue"):
+        ran[rule] = cluster.submit(f"echo begun >> {cluster.work}/begun{rule}; sleep 300", rule)
+        poll((cluster.work / f"begun{rule}").exists, what="the start")
     copy = cluster.work / "copy.db"
     cluster.run("minke", "backup", copy, check=0)
     assert copy.stat().st_mode & 0o777 == 0o600
     again = cluster.run("minke", "backup", copy)
     assert again.returncode == 1 and "File exists" in again.stderr
-    cluster.run("scancel", job, check=0)
+    cluster.run("scancel", job, *ran.values(), check=0)
     stop(cluster)
     for name in ("minke.db", "minke.db-wal", "minke.db-shm"):
         (cluster.home / name).unlink(missing_ok=True)
     copy.rename(cluster.home / "minke.db")
-    assert cluster.queue() == [f"{job} PENDING"]
+    assert f"{job} PENDING" in cluster.queue()  # which starts the daemon
+    # What ran then may have ended since: it runs again only where it may be requeued.
+    poll(lambda: (cluster.work / "begun--requeue").read_text().count("\n") == 2, what="another run")
+    assert sorted(cluster.queue()) == sorted([f"{job} PENDING", f"{ran['--requeue']} RUNNING"])
+    assert (cluster.work / "begun--no-requeue").read_text() == "begun\n"
+    assert cluster.state(ran["--no-requeue"]) == "NODE_FAIL"
+    cluster.run("scancel", ran["--requeue"], check=0)
     cluster.run("scontrol", "release", job, check=0)
     assert cluster.output(job) == "from the copy\n"

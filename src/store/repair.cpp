@@ -12,6 +12,7 @@
 #include <limits>
 #include <memory>
 
+#include "model/lasting_state.pb.h"
 #include "os/fd.h"
 #include "store/schema.h"
 #include "store/sqlite.h"
@@ -242,6 +243,35 @@ Status exchange(const std::string& path, const std::string& fresh, const std::st
 
 }  // namespace
 
+namespace {
+
+// Who goes on from a copy does not know what ran since it was made. The name of the launcher's journal says
+// so: it is no launcher's, and a daemon settles what ran as it does where the journal is lost.
+Status belong_to_no_journal(const std::string& copy) {
+  auto connection = Connection::open(copy, SQLITE_OPEN_READWRITE, "");
+  if (!connection) return failure(connection.error());
+  const auto schema = (*connection)->integer("PRAGMA user_version");
+  if (!schema || *schema != kSchema) return {};  // of an older program: it has no such row
+  model::MachineState machine;
+  {
+    auto read = (*connection)->prepare("SELECT record FROM machine");
+    if (!read) return failure(read.error());
+    const auto found = read->step();
+    if (!found) return failure(found.error());
+    const std::string_view record = *found ? read->bytes(0) : std::string_view();
+    if (!*found || !machine.ParseFromArray(record.data(), static_cast<int>(record.size()))) return {};
+  }
+  if (machine.journal_id().empty()) return {};  // nothing has run yet
+  machine.set_journal_id("of a backup");
+  auto write = (*connection)->prepare("UPDATE machine SET record = ?1");
+  if (!write) return failure(write.error());
+  const std::string record = machine.SerializeAsString();
+  write->bind(1, record);
+  return write->run();
+}
+
+}  // namespace
+
 Status back_up(const std::string& path, const std::string& copy) {
   auto made = make_file(copy);
   if (!made) return failure(made.error());
@@ -258,6 +288,7 @@ Status back_up(const std::string& path, const std::string& copy) {
     into->bind_text(1, copy);
     if (const Status done = into->run(); !done) return give_up(done.error());
   }
+  if (const Status marked = belong_to_no_journal(copy); !marked) return give_up(marked.error());
   if (const Status synced = sync_with_directory(copy); !synced) return give_up(synced.error());
   return {};
 }

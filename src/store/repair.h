@@ -10,8 +10,9 @@
 
 namespace minke::store {
 
-// A consistent copy as of now, durable when it returns; 0600. The daemon may go on meanwhile. Errors: EEXIST
-// where there is such a file.
+// Makes a consistent copy as of now, durable when it returns; 0600. The daemon may go on meanwhile. A daemon
+// that starts from the copy takes what ran then for lost: it may have ended since. Fails with EEXIST if there
+// is such a file.
 Status back_up(const std::string& path, const std::string& copy);
 
 struct Repair {
