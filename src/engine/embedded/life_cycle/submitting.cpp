@@ -72,6 +72,12 @@ Status Submitting::check(const api::SubmitRequest& request, std::vector<JobSpec>
 }
 
 Status Submitting::check_times(const JobSpec& spec) const {
+  // Options say nothing later: sums of times do not overflow.
+  constexpr int64_t kEndOfYear9999 = 253402300799;
+  for (const int64_t time : {spec.begin_time(), spec.deadline()}) {
+    if (time < 0 || time > kEndOfYear9999)
+      return failure("a time must be between the years 1970 and 9999", kInvalidTimeValue);
+  }
   if (spec.deadline() == 0) return {};
   if (spec.begin_time() != 0 && spec.deadline() < spec.begin_time())
     return failure("the deadline is before the begin time", kInvalidTimeValue);

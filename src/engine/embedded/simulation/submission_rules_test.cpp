@@ -32,6 +32,9 @@ TEST_F(SubmissionRules, WhatIsRefused) {
   const Refused rows[] = {
       {"no directory", [](JobSpec& spec) { spec.clear_work_dir(); }, kPathnameTooLong},
       {"a relative directory", [](JobSpec& spec) { spec.set_work_dir("here"); }, kPathnameTooLong},
+      {"a begin before all times", [](JobSpec& spec) { spec.set_begin_time(INT64_MIN); }, kInvalidTimeValue},
+      {"a begin after all times", [](JobSpec& spec) { spec.set_begin_time(INT64_MAX); }, kInvalidTimeValue},
+      {"a deadline after all times", [](JobSpec& spec) { spec.set_deadline(INT64_MAX); }, kInvalidTimeValue},
       {"a deadline that has passed", [](JobSpec& spec) { spec.set_deadline(kNow - 1); }, kInvalidTimeLimit},
       {"a deadline before it begins",
        [](JobSpec& spec) {
