@@ -53,7 +53,7 @@ Status put_by_name(const std::vector<Record>& records, const char* what, std::ma
 using Associations = std::map<std::uint32_t, model::AssociationRecord>;
 using Qos = std::map<std::uint32_t, model::QosRecord>;
 
-// Those that a change removes, with those of the accounts, users and clusters that it removes.
+// Returns those that a change removes, with those of the accounts, users and clusters that it removes.
 std::vector<std::uint32_t> associations_of(const AccountsChange& change, const Associations& associations) {
   std::vector<std::uint32_t> gone = change.removed_associations;
   const auto has = [](const std::vector<std::string>& names, const std::string& name) {
@@ -67,7 +67,7 @@ std::vector<std::uint32_t> associations_of(const AccountsChange& change, const A
   return gone;
 }
 
-// Nobody may name it any more.
+// Removes every mention of the QOS.
 void forget_qos(const std::string& name, Associations& associations, Qos& qos) {
   for (auto& [id, association] : associations) {
     drop(association.mutable_qos(), [&](const std::string& word) {
@@ -80,7 +80,7 @@ void forget_qos(const std::string& name, Associations& associations, Qos& qos) {
     drop(one.mutable_preempt(), [&](const std::string& word) { return word == name; });
 }
 
-// Where the cluster has none yet.
+// Adds a root if the cluster has none yet.
 void add_root(const std::string& cluster, Associations& associations) {
   const auto is_root = [&](const auto& item) {
     return item.second.cluster() == cluster && item.second.account() == kRootAccount &&
@@ -115,7 +115,7 @@ Status check_shares(const std::string& name, const model::ResourceRecord& resour
   return {};
 }
 
-// The book's index must be there already.
+// The book's index must exist already.
 Status check_clusters(const AccountBook& book) {
   for (const auto& [name, cluster] : book.clusters()) {
     if (!cluster.federation().empty() && !book.federations().contains(cluster.federation()))
@@ -125,12 +125,12 @@ Status check_clusters(const AccountBook& book) {
   return {};
 }
 
-// A user's is the account, an account's the account that it names; nullptr: there is none.
+// Above a user is the account, above an account the one that it names; returns nullptr if there is none.
 const model::AssociationRecord* find_above(const AccountBook& book, const model::AssociationRecord& one) {
   return book.find(one.user().empty() ? one.parent_account() : one.account(), {}, {}, one.cluster());
 }
 
-// Users before accounts, each by name.
+// Sorts users before accounts, each by name.
 auto place_below(const model::AssociationRecord& record) {
   const bool is_account = record.user().empty();
   return std::tuple(is_account, is_account ? record.account() : record.user(), record.partition());
@@ -306,7 +306,7 @@ Status AccountBook::rebuild() {
   return {};
 }
 
-// A user who has none on a cluster, and accounts there, has the first of them.
+// A user with accounts on a cluster but no default there gets the first of them.
 void AccountBook::choose_default_accounts() {
   std::set<std::pair<std::string, std::string>> have;
   for (auto& [id, one] : associations_) {

@@ -1,11 +1,11 @@
-// AccountBook: the tree of accounts with users, associations and QOS, as it stands, and how it may change.
+// AccountBook: the tree of accounts with users, associations and QOS, and the changes that it allows.
 //
 // Invariants: association 1 is root, the one without parent, and QOS 1 is "normal"; both always exist. Every
 // account has at most one association of its own, under an account that has one; every user's is in such an
 // account; there are no circles. A user with associations has one of their accounts as default. Names are
-// lower case. Besides the cluster that is served here, whose name in here is empty, others may be recorded:
-// each has a tree of its own, whose associations count for nothing here. The daemon owns the book; commands
-// work on a copy that it sent them, with the same functions. Pure; owned by one thread.
+// lower case. The cluster of this daemon has an empty name here; others may be recorded, each with a tree of
+// its own, whose associations have no effect here. The daemon owns the book; commands work on a copy that it
+// sent them, with the same functions. Pure; owned by one thread.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,8 @@ inline constexpr std::uint32_t kNormalQos = 1;
 inline constexpr std::uint32_t kSharesAsParent = 0x7fffffff;
 inline constexpr std::string_view kRootAccount = "root";
 
-// Applied as a whole. What is put has precedence over what is removed. Associations and QOS with id 0 are
-// new.
+// Applied as a whole. Additions take precedence over removals. Associations and QOS
+// with id 0 are new.
 struct AccountsChange {
   std::vector<model::AccountRecord> accounts;
   std::vector<model::UserRecord> users;
@@ -37,7 +37,7 @@ struct AccountsChange {
   std::vector<std::string> removed_users;           // likewise
   std::vector<std::uint32_t> removed_associations;  // with all below
   std::vector<std::uint32_t> removed_qos;
-  // A new cluster gets a root. The one that is served here stays.
+  // A new cluster gets a root. The cluster of this daemon stays.
   std::vector<model::ClusterRecord> clusters;
   std::vector<model::FederationRecord> federations;
   std::vector<model::ResourceRecord> resources;
@@ -52,12 +52,12 @@ std::string resource_key(const model::ResourceRecord& resource);
 
 class AccountBook {
  public:
-  // With root and "normal", and nothing else.
+  // Makes a book with root and "normal", and nothing else.
   AccountBook();
-  // Anything but root, "normal" and what stands in root itself: somebody keeps accounts here.
+  // Whether it has more than root, "normal" and root's own entries: somebody keeps accounts here.
   bool configured() const;
 
-  // Errors say what is wrong, and leave the book as it was.
+  // An error says what is wrong, and leaves the book unchanged.
   Status apply(const AccountsChange& change);
   std::uint64_t version() const { return version_; }
   void set_version(std::uint64_t version) { version_ = version; }
@@ -77,28 +77,28 @@ class AccountBook {
   const model::AssociationRecord* association(std::uint32_t id) const;
   const model::QosRecord* qos(std::uint32_t id) const;
   const model::QosRecord* qos(const std::string& name) const;
-  // Exactly that one. An account's own: no user.
+  // Finds exactly that one. An account's own has no user.
   const model::AssociationRecord* find(const std::string& account, const std::string& user = {},
                                        const std::string& partition = {},
                                        const std::string& cluster = {}) const;
-  // For a job: the one of that partition, else the one of all partitions.
+  // Finds the one for a job: that of the partition, else the one of all partitions.
   const model::AssociationRecord* find_for_job(const std::string& account, const std::string& user,
                                                const std::string& partition) const;
   std::vector<std::string> accounts_of(const std::string& user,
                                        const std::string& cluster = {}) const;                  // ascending
   std::string default_account(const std::string& user, const std::string& cluster = {}) const;  // empty: none
-  // 0 for root.
+  // Returns 0 for root.
   std::uint32_t parent(std::uint32_t association) const;
   std::vector<std::uint32_t> children(std::uint32_t association) const;  // users first, then by name
-  // Root, then depth first: parents before their children.
+  // Returns root, then the rest depth first: parents before their children.
   std::vector<std::uint32_t> in_tree_order(std::uint32_t root = kRootAssociation) const;
   std::uint32_t root_of(const std::string& cluster) const;              // 0: there is no such cluster
   bool below(std::uint32_t association, std::uint32_t ancestor) const;  // or the same
 
-  // Names that jobs of the association may use, ascending.
+  // Returns the names that jobs of the association may use, ascending.
   std::vector<std::string> allowed_qos(std::uint32_t association) const;
   std::string default_qos(std::uint32_t association) const;  // its own or inherited; empty: none
-  // The limits for its jobs: of those for each job or user, what is not set is its parent's.
+  // Returns the limits for its jobs: unset limits for each job or user come from the parent.
   model::Limits effective_limits(std::uint32_t association) const;
 
  private:
@@ -109,7 +109,7 @@ class AccountBook {
   void remove(const AccountsChange& change);
   void remove_association(std::uint32_t id);
   void choose_default_accounts();
-  Status rebuild();  // the indexes, and checks that all is as it must be
+  Status rebuild();  // rebuilds the indexes, and checks the invariants
   std::string problem_of(const model::AssociationRecord& record) const;
 
   std::map<std::string, model::AccountRecord> accounts_;

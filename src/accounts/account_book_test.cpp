@@ -210,7 +210,7 @@ TEST(LimitLedger, LongestTimeLimit) {
   EXPECT_EQ(ledger.longest_minutes(ada), 25u);
   ada.qos = book.qos("short")->id();
   EXPECT_EQ(ledger.longest_minutes(ada), 60u);
-  ada.tres = {{"cpu", 241}};  // not a minute of it is allowed
+  ada.tres = {{"cpu", 241}};  // not even a minute of it is allowed
   EXPECT_EQ(ledger.longest_minutes(ada), 90u);
   EXPECT_EQ(ledger.longest_minutes({book.find("chem", "bob")->id(), kNormalQos, 2, {{"cpu", 1}}}),
             0xffffffffu);
@@ -262,7 +262,7 @@ TEST(LimitLedger, ThePartitionsQosDecidesBeforeTheJobs) {
   EXPECT_EQ(ledger.qos_use(there.partition_qos).running, 1u);
   there.qos = book.qos("over")->id();
   EXPECT_FALSE(ledger.start_problem(there, {}, 0));
-  there.limit_minutes = 61;  // what the one does not limit, the other does
+  there.limit_minutes = 61;  // one of them limits what the other does not
   EXPECT_EQ(ledger.start_problem(there, {}, 0), model::QOS_MAX_WALL_PER_JOB);
   ledger.ended(1);
   there.limit_minutes = 50;
@@ -280,7 +280,7 @@ TEST(UsageBook, HalfIsLeftAfterAHalfLife) {
   const double at_end = usage.totals(book, {}, 10).at(ada).raw;
   EXPECT_NEAR(at_end, 20, 0.1);
   EXPECT_NEAR(usage.totals(book, {}, 1010).at(physics).raw, at_end / 2, 1e-9);
-  // A run counts for the same, whether it is looked at while it goes on or when it has ended.
+  // A run counts the same, whether it is read while it goes on or after its end.
   UsageBook none(1000);
   EXPECT_DOUBLE_EQ(none.totals(book, {run}, 10).at(ada).raw, at_end);
   usage.merge(ada, physics);
@@ -297,7 +297,7 @@ TEST(TresWeights, BillsTheWorkedExamplesOfRgu) {
   EXPECT_NEAR(bill("rgu:narval", {{"cpu", 16}, {"mem", gib(124)}, {"gres/gpu:a100", 1}}), 5.33, 0.01);
   EXPECT_NEAR(bill("rgu:rorqual", {{"cpu", 16}, {"mem", gib(248)}, {"gres/gpu:h100", 1}}), 24.3, 0.02);
   EXPECT_NEAR(bill("rgu:nibi", {{"cpu", 2}, {"mem", gib(31)}, {"gres/gpu:h100_1g.10gb", 1}}), 1.74, 0.01);
-  // The bundles of Nibi's larger instances are worth just their RGU.
+  // The bundles of Nibi's larger instances are worth exactly their RGU.
   EXPECT_NEAR(bill("rgu:nibi", {{"cpu", 4}, {"mem", gib(71.4)}, {"gres/gpu:h100_2g.20gb", 1}}), 3.48, 0.01);
   EXPECT_NEAR(bill("rgu:nibi", {{"cpu", 7}, {"mem", gib(125)}, {"gres/gpu:h100_3g.40gb", 1}}), 6.1, 0.01);
 }
@@ -307,7 +307,7 @@ TEST(TresWeights, ReadsSlurmsText) {
   ASSERT_TRUE(weights);
   EXPECT_DOUBLE_EQ(billing_of({{"cpu", 2}, {"mem", 4096}, {"gres/gpu", 1}}, *weights), 5);
   EXPECT_DOUBLE_EQ(billing_of({{"cpu", 3}}, {}), 3);
-  // Slurm takes weights below 0, too; nobody is paid for a job.
+  // Slurm takes weights below 0, too, but no job earns a credit.
   EXPECT_DOUBLE_EQ(billing_of({{"cpu", 3}, {"node", 1}}, *parse_tres_weights("CPU=1,node=-2")), 1);
   EXPECT_DOUBLE_EQ(billing_of({{"cpu", 3}, {"node", 2}}, *parse_tres_weights("CPU=1,node=-2")), 0);
   for (const char* wrong :

@@ -1,9 +1,9 @@
 // Billing by the maximum rule, in core equivalents and in Reference GPU Units (RGU), as the Digital Research
-// Alliance of Canada charges its allocations: what a job is charged is what it keeps from others, the
+// Alliance of Canada charges its allocations: for what a job keeps from others: the request, not the use.
 // request, not the use.
-//
-// The tables are the published ones. A cluster may publish another value for a model (12.15 for an H100
-// instead of 12.2); so values are configuration, and these only the defaults. Pure functions and constants.
+// The tables are the published ones. A cluster may publish another value for a model (12.15 for an
+// H100 instead of 12.2); so values are configuration, and these are only the defaults. Pure
+// functions and constants.
 #pragma once
 
 #include <optional>
@@ -26,8 +26,8 @@ std::span<const GpuModel> gpu_models();
 // 4 x (0.4 FP32 + 0.4 FP16 + 0.2 memory), not rounded.
 double rgu_by_formula(const GpuModel& model);
 
-// A part of a GPU (MIG): the larger of its parts of the computing slices, of which a GPU has 7, and of the
-// memory.
+// The fraction of a GPU in a part (MIG): the larger of its fractions of the 7 computing slices
+// and of the memory.
 double mig_fraction(int slices, double memory_gb, double whole_memory_gb);
 
 std::optional<clusters::Bundle> bundle_of(std::string_view cluster);  // "fir", "narval", …
@@ -38,7 +38,7 @@ std::vector<std::string_view> rgu_types();
 
 inline constexpr double kGbPerCore = 4;
 double core_equivalents(double cores, double memory_gb, double gb_per_core = kGbPerCore);
-// `rgu`: of all GPUs asked for.
+// `rgu` is that of all GPUs asked for.
 double rgu_equivalents(double rgu, double cores, double memory_gb, const clusters::Bundle& bundle);
 
 }  // namespace minke::accounts

@@ -1,6 +1,6 @@
 // The fair share of each association of a book: Fair Tree (fair_tree.h) over what each has used.
 //
-// The daemon and the simulator rank by the same. Pure.
+// The daemon and the simulator rank with this function. Pure.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace minke::accounts {
 
-// `totals`: with all below, as UsageBook::totals() gives it. `shares`: of every association.
+// `totals` include all below, as in UsageBook::totals(). `shares` covers every association.
 std::unordered_map<std::uint32_t, FairShare> fair_shares(
     const AccountBook& book, const UsageBook::Totals& totals,
     const std::unordered_map<std::uint32_t, std::uint32_t>& shares);

@@ -1,7 +1,7 @@
-// Limits of accounts and users for each job or user: what is not set is the parent's. Those for all jobs
-// together (Grp…) stay their own, because the parent's count everybody's.
+// Limits of accounts and users for each job or user: an unset one is inherited from the parent. Limits for
+// all jobs together (Grp…) are not inherited, because the parent's count everybody's.
 //
-// Pure. AccountBook asks it for what holds for a job, scontrol for what it shows of an association.
+// Pure. AccountBook uses it for the limits of a job, scontrol for what it shows of an association.
 #pragma once
 
 namespace minke::model {

@@ -49,7 +49,7 @@ const LimitLedger::Use& find_use(const UseOfPair& uses, const UseOfPair::key_typ
   return found == uses.end() ? kNothing : found->second;
 }
 
-// What a QOS limits, the next QOS and the associations do not limit again.
+// The next QOS and the associations do not limit again what a QOS limits.
 class Limited {
  public:
   bool taken(int kind, const std::string& name = {}) const { return taken_.contains({kind, name}); }
@@ -59,7 +59,7 @@ class Limited {
   std::set<std::pair<int, std::string>> taken_;
 };
 
-// Of a Kind's TRES limits, the first that the claim goes beyond, with `there` in use already.
+// Returns the first of a Kind's TRES limits that the claim exceeds, with `there` in use already.
 template <typename Measure>
 std::optional<StateReason> over(bool qos, Kind kind, const TresLimits& limits, Limited& limited,
                                 Measure exceeds) {
@@ -76,7 +76,7 @@ bool flagged(const model::QosRecord& qos, std::string_view flag) {
                      [&](const std::string& one) { return one == flag; });
 }
 
-// What a job asks for by itself, whatever else runs.
+// Returns the limit that a job's own request exceeds, whatever else runs.
 std::optional<StateReason> job_problem(bool qos, const model::Limits& limits, const Claim& claim,
                                        Limited& limited) {
   const auto wanted = [&](const model::Tres& limit) { return count_of(claim.tres, limit.name()); };
@@ -286,7 +286,7 @@ class LimitLedger::SubmissionCheck {
     return std::nullopt;
   }
 
-  // What is more than a limit allows even where nothing else runs.
+  // Returns what exceeds a limit even if nothing else runs.
   std::optional<StateReason> beyond_any_hope() const {
     Limited limited;
     const auto alone = [&](const model::Tres& limit) {
@@ -316,15 +316,15 @@ class LimitLedger::SubmissionCheck {
   std::uint64_t tasks_;
   std::vector<const model::QosRecord*> order_;
   bool strict_ = false;                                           // one of them has DenyOnLimit
-  bool own_grp_ = false, own_max_ = false, own_account_ = false;  // limited by a QOS: not again
+  bool own_grp_ = false, own_max_ = false, own_account_ = false;  // a QOS limits it: not again
 };
 
 std::optional<StateReason> LimitLedger::submission_problem(const Claim& claim, std::uint64_t tasks) const {
   return SubmissionCheck(*this, claim, tasks).find();
 }
 
-// Which limit keeps a claim from starting now: its QOS's in their order, then those of its association and of
-// the ones above it.
+// Which limit keeps a claim from starting now: its QOS's in their order, then those of its association
+// and of all above it.
 class LimitLedger::StartCheck {
  public:
   StartCheck(const LimitLedger& ledger, const Claim& claim, const Past& past, std::int64_t now)
@@ -343,7 +343,7 @@ class LimitLedger::StartCheck {
     if (auto found = job_problem(false, own, claim_, limited_)) return found;
     for (std::uint32_t id = claim_.association; id != 0; id = book.parent(id)) {
       model::Limits limits = book.association(id)->limits();
-      if (id == kRootAssociation) limits.clear_grp_tres_mins();  // as Slurm
+      if (id == kRootAssociation) limits.clear_grp_tres_mins();  // as in Slurm
       if (auto found = in_group(false, limits, ledger_.use(id), past_of(past_.associations, id),
                                 [&] { return ledger_.promised(id, now_); }))
         return found;
@@ -352,7 +352,7 @@ class LimitLedger::StartCheck {
   }
 
  private:
-  // Beside the Kinds of TRES.
+  // Kinds of limits that are not TRES.
   enum : int { kGrpJobs = -2, kMaxJobs = -3, kGrpWall = -4, kMaxAccountJobs = -5 };
 
   static double minutes(double seconds) { return seconds / 60; }
@@ -364,7 +364,7 @@ class LimitLedger::StartCheck {
     return wanted(limit) > 0 && held(use, limit.name()) + wanted(limit) > limit.count();
   }
 
-  // What a group holds and has used; `promise` is worked out only where a limit needs it.
+  // What a group holds and has used; `promise` is computed only if a limit needs it.
   template <typename Promise>
   std::optional<StateReason> in_group(bool qos, const model::Limits& limits, const Use& use,
                                       const Usage& used, const Promise& promise) {
@@ -485,7 +485,7 @@ std::uint32_t LimitLedger::max_nodes(const Claim& claim) const {
       each = std::min(nodes_in(qos->limits().max_tres()), nodes_in(qos->limits().max_tres_per_user()));
     if (group == kNone) group = nodes_in(qos->limits().grp_tres());
   }
-  // What the QOS limits is not limited again.
+  // The association does not limit again what the QOS limits.
   if (each == kNone && book_.association(claim.association) != nullptr)
     each = nodes_in(book_.effective_limits(claim.association).max_tres());
   const bool by_qos = group != kNone;

@@ -1,10 +1,10 @@
-// LimitLedger: what the jobs of each association and QOS hold, and whether one more is within their limits.
+// LimitLedger: the resources of the jobs of each association and QOS, and whether one more fits their limits.
 //
-// Jobs are entered when they are submitted, again when they start, and taken out in the reverse order. Group
-// limits count an association with all below it. As in Slurm, what the partition's QOS limits is not limited
-// again by the job's (the other way round where that has OverPartQOS), nor what a QOS limits by the
-// association; the order of the checks is Slurm's, which decides about the reason that is told.
-// Pure; owned by one thread, which also owns the AccountBook.
+// Jobs are entered when they are submitted, again when they start, and removed in the reverse order. Group
+// limits count an association with all below it. As in Slurm, the job's QOS does not limit again what the
+// partition's QOS limits (the other way round if that has OverPartQOS), nor the association what a QOS
+// limits; the order of the checks is Slurm's, which decides which reason is reported. Pure; owned by one
+// thread, which also owns the AccountBook.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ namespace minke::accounts {
 using TresCounts = std::vector<std::pair<std::string, std::uint64_t>>;
 std::uint64_t count_of(const TresCounts& counts, std::string_view name);
 
-// Whom a job is charged to, and what it wants.
+// The account that a job is charged to, and its request.
 struct Claim {
   std::uint32_t association = 0;  // 0: none, nothing is limited
   std::uint32_t qos = 0;          // 0: none
@@ -52,14 +52,14 @@ class LimitLedger {
   struct Use {
     std::uint64_t submitted = 0;  // pending and running, tasks counted singly
     std::uint64_t running = 0;
-    std::map<std::string, std::uint64_t> tres;  // of those that run
+    std::map<std::string, std::uint64_t> tres;  // of running jobs
   };
 
   explicit LimitLedger(const AccountBook& book) : book_(book) {}
 
   void submitted(const Claim& claim, std::uint64_t tasks);
-  void withdrawn(const Claim& claim, std::uint64_t tasks);  // ended, or cancelled while waiting
-  // `claim.tres`: what it was given.
+  void withdrawn(const Claim& claim, std::uint64_t tasks);  // ended, or cancelled while pending
+  // `claim.tres` is what it was given.
   void started(std::uint32_t job_id, const Claim& claim, std::int64_t now);
   void ended(std::uint32_t job_id);
   bool runs(std::uint32_t job_id) const { return running_.contains(job_id); }
@@ -71,13 +71,13 @@ class LimitLedger {
   Usage promised_in_qos(std::uint32_t qos, std::int64_t now) const;
   bool has_active_jobs(std::uint32_t association) const { return use(association).submitted > 0; }
 
-  // Whether any limit could keep a job of this claim from starting: if not, start_problem() need not be
-  // asked.
+  // Whether any limit could keep a job of this claim from starting; if not, start_problem()
+  // need not be called.
   bool limited(const Claim& claim) const;
-  // Numbers of jobs; with the QOS's DenyOnLimit, also what could never start.
+  // Checks the numbers of jobs; with the QOS's DenyOnLimit, also what could never start.
   std::optional<model::StateReason> submission_problem(const Claim& claim, std::uint64_t tasks) const;
-  // `usage` and `qos_usage`: up to now. `safe`: it must also be able to end within what is left of
-  // TRES-minutes.
+  // `usage` and `qos_usage` are up to now. `safe`: the job must also be able to end within the
+  // remaining TRES-minutes.
   struct Past {
     const std::unordered_map<std::uint32_t, Usage>* associations = nullptr;  // with all below
     const std::unordered_map<std::uint32_t, Usage>* qos = nullptr;
@@ -85,10 +85,10 @@ class LimitLedger {
   };
   std::optional<model::StateReason> start_problem(const Claim& claim, const Past& past,
                                                   std::int64_t now) const;
-  // The longest time limit that MaxWall and MaxTRESMinsPerJob allow; 0xffffffff: any. A limit that not even a
-  // minute keeps is left to submission_problem().
+  // Returns the longest time limit that MaxWall and MaxTRESMinsPerJob allow; 0xffffffff: any. A limit that
+  // rules out even a minute is left to submission_problem().
   std::uint32_t longest_minutes(const Claim& claim) const;
-  // The most nodes that a job of this claim may have; 0xffffffff: no limit on nodes.
+  // Returns the most nodes that a job of this claim may have; 0xffffffff: no limit.
   std::uint32_t max_nodes(const Claim& claim) const;
 
  private:
@@ -101,7 +101,7 @@ class LimitLedger {
   class StartCheck;
   template <typename Change>
   void each_use(const Claim& claim, Change change);
-  // Those whose limits hold, the one that decides first in front.
+  // Returns those whose limits apply; the one that decides first is in front.
   std::vector<const model::QosRecord*> qos_in_order(const Claim& claim) const;
   std::uint32_t account_of(std::uint32_t association) const;  // the account's own association
 

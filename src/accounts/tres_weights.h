@@ -1,6 +1,6 @@
-// Weights of TRES: what a job is billed, and what its size adds to its priority.
+// Weights of TRES: what a job is billed, and how much its size adds to its priority.
 //
-// The text is Slurm's, "CPU=1.0,Mem=0.25G,GRES/gpu:a100=4": for each unit; of memory for each MiB, or with a
+// The text is Slurm's, "CPU=1.0,Mem=0.25G,GRES/gpu:a100=4": for each unit; memory for each MiB, or with a
 // suffix for each GiB and so on. "rgu:NAME" stands for the bundle of that cluster of the Digital Research
 // Alliance of Canada (billing.h), under the maximum rule. Pure.
 #pragma once
@@ -21,9 +21,9 @@ struct TresWeights {
   bool empty() const { return each.empty(); }
 };
 
-// Errors name what was not understood.
+// An error names the part that is not understood.
 Result<TresWeights> parse_tres_weights(std::string_view text);
-// Without weights: the CPUs.
+// Without weights it counts the CPUs.
 double billing_of(const TresCounts& counts, const TresWeights& weights);
 
 }  // namespace minke::accounts

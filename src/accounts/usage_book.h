@@ -1,10 +1,10 @@
-// UsageBook: what each association and QOS has used, with older use counting for less.
+// UsageBook: the usage of each association and QOS, where older usage counts for less.
 //
-// Use decays continuously: half of it is left after a half-life, so a job that held b billing units from s to
-// e counts at time t for the integral of b * 2^-((t-x)/half-life) over x from s to e. That makes it the same
-// whenever, and however often, it is looked at. What jobs that ended have used is kept (own use: an
-// association's without what is below it), and stored by the owner; what running jobs have used is worked
-// out. Pure; one thread.
+// Use decays continuously: half of it is left after a half-life, so a job that held b billing units from
+// s to e counts at time t for the integral of b * 2^-((t-x)/half-life) over x from s to e. The result
+// does not depend on when, or how often, it is read. The book keeps the usage of jobs that ended (own
+// use: an association's without what is below it), and the owner stores it; that of running jobs is
+// computed. Pure; one thread.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace minke::accounts {
 
-// Of one run, of a job that ended or of one that goes on.
+// One run, of a job that has ended or still runs.
 struct Run {
   std::uint32_t association = 0;
   std::uint32_t qos = 0;
@@ -47,13 +47,13 @@ class UsageBook {
   void clear(std::uint32_t association) { associations_.erase(association); }
   void clear_qos(std::uint32_t qos) { qos_.erase(qos); }
   void clear_all();
-  // What the removed one has used stays with its parent.
+  // The parent keeps what the removed one has used.
   void merge(std::uint32_t from, std::uint32_t into);
 
   const Items& associations() const { return associations_; }
   const Items& qos() const { return qos_; }
 
-  // As of `now`, by association with all below it, the runs that go on among them.
+  // Returns the totals as of `now`, by association with all below it, including the running jobs.
   Totals totals(const AccountBook& book, const std::vector<Run>& running, std::int64_t now) const;
   Totals qos_totals(const std::vector<Run>& running, std::int64_t now) const;
 

@@ -1,7 +1,7 @@
 // Errors as values. Result<T> holds a T or an Error; Status is a Result of nothing.
 //
-// Use it wherever the cause is outside this program: users' input, files, the network, other processes.
-// A broken invariant of our own is no Error: it ends the program with MINKE_CHECK, loudly and at once.
+// Use it if the cause is outside this program: users' input, files, the network, other processes. A broken
+// invariant of our own is not an Error: it ends the program with MINKE_CHECK, loudly and at once.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 namespace minke {
 
 struct Error {
-  int code = 0;         // a Slurm error number (model/error.h), an errno, or 0 where only the words matter
+  int code = 0;         // a Slurm error number (model/error.h), an errno, or 0 if only the words matter
   std::string message;  // one line, for the person who can act on it; no full stop, no trailing newline
 };
 

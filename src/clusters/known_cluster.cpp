@@ -35,7 +35,7 @@ const std::vector<SnapshotRule> kDaily = {{kDay, 30}};
 const std::vector<SnapshotRule> kDailyAndWeekly = {{kDay, 7}, {kWeek, 4}};
 const std::vector<SnapshotRule> kOften = {{kHour / 2, 6}, {2 * kHour, 12}, {kDay, 7}, {kWeek, 4}};
 
-// A job's own directory, by the name that this cluster's programs know beside SLURM_TMPDIR.
+// A job's own directory, by the name that this cluster uses beside SLURM_TMPDIR.
 Tier job_local(const char* variable) {
   Tier tier;
   tier.name = "local";
@@ -64,7 +64,7 @@ Tier purged_after(Tier tier, uint32_t days) {
   return tier;
 }
 
-// Narval, Rorqual and Fir differ in nearline alone.
+// Narval, Rorqual and Fir differ only in nearline.
 std::vector<Tier> alliance_tiers(uint64_t nearline) {
   return {
       backed_up(with_snapshots({"home", "", "", false, 50 * kGB, 50 * kGB, 500 * kThousand, 500 * kThousand},
@@ -111,7 +111,7 @@ KnownCluster rorqual() {
 }
 
 KnownCluster trillium() {
-  // Memory is not asked for there: it comes with the GPUs.
+  // Jobs there do not request memory: it comes with the GPUs.
   return {"trillium", Bundle{1.97, 15.4}, {one_or_all(whole("h100", "h100", 80, 4, 24, 0))}, {}};
 }
 

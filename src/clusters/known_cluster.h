@@ -1,5 +1,5 @@
-// Well-known clusters: one record for each, with all that Minke knows of it. The figures are the published
-// ones.
+// Well-known clusters: one record for each, with everything that Minke knows of it. The figures are
+// the published ones.
 //
 // Plain data, made once and never changed; any thread.
 #pragma once
@@ -13,7 +13,7 @@
 
 namespace minke::clusters {
 
-// What comes with one Reference GPU Unit (RGU).
+// The cores and memory that come with one Reference GPU Unit (RGU).
 struct Bundle {
   double cores = 0;
   double memory_gb = 0;
@@ -21,12 +21,12 @@ struct Bundle {
 
 // One kind of GPU that jobs can ask for.
 struct GpuOffer {
-  std::string_view specifier;   // what --gpus-per-node wants: "a100"
-  std::string_view rgu_type;    // as accounts/billing.h knows it; empty: no value is published
+  std::string_view specifier;   // the value for --gpus-per-node: "a100"
+  std::string_view rgu_type;    // as in accounts/billing.h; empty: no value is published
   double memory_gib = 0;        // of one
-  uint32_t per_node = 0;        // 1 of a part (MIG): a job has one at most
+  uint32_t per_node = 0;        // 1 for a part (MIG): a job has at most one
   uint32_t cores = 0;           // that go with one
-  uint32_t memory_gb = 0;       // main memory that goes with one; 0: not asked for there
+  uint32_t memory_gb = 0;       // main memory that goes with one; 0: not requested there
   bool is_part = false;         // an instance of a divided GPU
   uint32_t least_per_node = 1;  // whole nodes only: per_node
   std::string_view constraint;  // --constraint; empty: none

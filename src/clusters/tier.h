@@ -1,4 +1,4 @@
-// A tier of storage: where it is, what it is called, how much of it one may use. Plain data; any thread.
+// A tier of storage: its place, its name, and how much of it one may use. Plain data; any thread.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,10 @@
 
 namespace minke::clusters {
 
-// What jobs may do with a tier where they have a view of their own of what is mounted.
+// What jobs may do with a tier if they have a view of the mounts of their own.
 enum class InJobs { kYes, kReadOnly, kNo };
 
-// So many snapshots, so far apart, are kept.
+// How many snapshots are kept, and how far apart.
 struct SnapshotRule {
   uint32_t seconds = 0, keep = 0;
 };
@@ -20,13 +20,13 @@ struct Tier {
   std::string path;       // with %u, the user, or %g, the group; empty: the user's own home
   std::string variable;   // in jobs, "SCRATCH"; empty: none
   bool of_group = false;  // the group's, with a directory for each member
-  // What one may use; 0: no limit. Hard limits are where files cannot grow any more.
+  // The limits of one user; 0: no limit. At a hard limit files cannot grow any more.
   uint64_t space = 0, hard_space = 0;  // bytes
   uint64_t files = 0, hard_files = 0;
-  bool of_job = false;      // each job's own, gone at its end: no path, nothing that one has in it
+  bool of_job = false;      // each job's own, removed at its end: no path, nothing that a user keeps
   uint32_t purge_days = 0;  // files that nobody used for so long are to go; 0: they stay
   std::vector<SnapshotRule> snapshots = {};  // none: none are made
-  bool backed_up = false;  // by somebody else: Minke makes no backups, and says what is the case
+  bool backed_up = false;                    // by the site: Minke makes no backups, and only reports this
   InJobs in_jobs = InJobs::kYes;
 };
 

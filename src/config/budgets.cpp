@@ -20,7 +20,7 @@ struct Row {
   uint64_t users, operators;
 };
 
-// In the order of Budget. Those of descriptors and connections are bounded by what there is as well.
+// In the order of Budget. Descriptors and connections are also bounded by what the daemon has.
 constexpr Row kTable[kBudgets] = {
     {"connections", "connections to the daemon", 2000, 4000},
     {"descriptors", "descriptors on their way to steps", 8192, 16384},

@@ -1,4 +1,4 @@
-// Any minke.toml: it is a configuration with a node and one default partition, or an error that says where.
+// Any minke.toml gives a configuration with a node and one default partition, or an error that says where.
 #include <cstddef>
 #include <cstdint>
 #include <string>

@@ -1,5 +1,5 @@
-// Any slurm.conf: it makes a configuration with a node and one default partition, or an error that says
-// where.
+// Any slurm.conf gives a configuration with a node and one default partition, or an
+// error that says where.
 #include <cstddef>
 #include <cstdint>
 #include <string>

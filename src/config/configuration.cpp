@@ -38,7 +38,7 @@ namespace minke::config {
 namespace {
 
 constexpr size_t kMaxFileBytes = size_t{1} << 20;
-constexpr std::chrono::seconds kGpuPatience{60};  // a driver that nobody has used yet takes its time
+constexpr std::chrono::seconds kGpuPatience{60};  // a driver that nobody has used yet is slow
 
 void read_mail(Table& table, Configuration& config) {
   MailConfiguration mail;
@@ -123,7 +123,7 @@ void read_proxy(Table& table, model::ProxySettings& proxy) {
   });
 }
 
-// What the cluster is called, and what it begins with.
+// Reads the cluster's name, and its first job id.
 void read_cluster(Table& table, Configuration& config) {
   table.text("cluster_name", config.cluster_name);
   table.text("tmp_root", [&](const std::string& given) -> Status {
@@ -148,7 +148,7 @@ void read_cluster(Table& table, Configuration& config) {
   });
 }
 
-// How many jobs there may be, and what becomes of them in the end.
+// Reads how many jobs there may be, and what happens at their end.
 void read_job_rules(Table& table, Configuration& config) {
   table.number("kill_wait", 0, 65533,
                [&](int64_t v) { config.kill_wait_seconds = static_cast<uint32_t>(v); });
@@ -169,7 +169,7 @@ void read_job_rules(Table& table, Configuration& config) {
   table.boolean("requeue", [&](bool v) { config.requeue_by_default = v; });
 }
 
-// Who may do what, and what holds users and jobs apart.
+// Reads who may do what, and what isolates users and jobs.
 void read_rights(Table& table, Configuration& config) {
   table.text("operators", config.operators);
   table.text("administrators", config.administrators);
@@ -180,7 +180,7 @@ void read_rights(Table& table, Configuration& config) {
   table.number("max_pids", 0, 4194304, [&](int64_t v) { config.max_pids = static_cast<uint32_t>(v); });
 }
 
-// `shards`: of each GPU, where the node does not say.
+// `shards` is the number for each GPU, if the node has none of its own.
 void read_gpus(Table& table, GpuConfiguration& gpus, uint32_t& shards) {
   table.boolean("discover", [&](bool v) { gpus.discover = v; });
   table.number("shards_per_gpu", 1, sched::MachineLayout::kMaxDevices,
@@ -209,7 +209,7 @@ void read_sections(Table& table, Configuration& config, uint32_t& shards) {
   table.sub_table("storage", [&](Table& section) { config.storage = read_storage(section); });
   table.sub_table("proxy", [&](Table& section) { read_proxy(section, config.proxy); });
   table.sub_table("budgets", [&](Table& section) {
-    BudgetSettings checked;  // load_budget_settings() is for who needs them
+    BudgetSettings checked;  // load_budget_settings() is for the code that needs them
     read_budget_settings(section, checked);
   });
   table.sub_table("mail", [&](Table& section) { read_mail(section, config); });
@@ -217,7 +217,7 @@ void read_sections(Table& table, Configuration& config, uint32_t& shards) {
   table.sub_table("priority", [&](Table& section) { read_priority(section, config.priority); });
 }
 
-// All [[node]]; without one there is this machine.
+// Reads all [[node]]; without one, this machine is the node.
 Status read_nodes(const toml::array* given, const std::string& path, model::NodeRecord machine,
                   uint32_t shards, Configuration& config) {
   machine.set_weight(1);  // Slurm's default
@@ -238,7 +238,7 @@ Status read_nodes(const toml::array* given, const std::string& path, model::Node
   return {};
 }
 
-// All [[partition]]; without one there is "main". One of them is the default.
+// Reads all [[partition]]; without one, it is "main". One of them is the default.
 Status read_partitions(const toml::array* given, const std::string& path, Configuration& config) {
   if (given != nullptr) {
     for (const toml::node& partition : *given) {
@@ -254,7 +254,7 @@ Status read_partitions(const toml::array* given, const std::string& path, Config
   return {};
 }
 
-// In a shared cluster whoever may write to these files decides what runs as root.
+// In a shared cluster, those who may write to these files decide what runs as root.
 Result<std::string> read_configuration_file(const std::string& file, bool shared) {
   struct stat info {};
   if (shared && ::stat(file.c_str(), &info) == 0 && (info.st_uid != 0 || (info.st_mode & 0022) != 0))
@@ -264,7 +264,7 @@ Result<std::string> read_configuration_file(const std::string& file, bool shared
   return text;
 }
 
-// Reads config.slurm_conf and what it includes; config.files grows by what was read.
+// Reads config.slurm_conf and its includes, and adds the files to config.files.
 Status read_slurm_conf(const model::NodeRecord& machine, Configuration& config) {
   const auto read = [&config](const std::string& file) {
     config.files.push_back(file);
@@ -275,7 +275,7 @@ Status read_slurm_conf(const model::NodeRecord& machine, Configuration& config) 
   return apply_slurm_conf({.path = config.slurm_conf, .text = std::move(*text)}, machine, read, config);
 }
 
-// Asks the driver, and gives the nodes what it tells of.
+// Asks the driver, and gives the GPUs that it reports to the nodes.
 void discover_gpus(Configuration& config) {
   if (config.gpus.discover && node::may_have_gpus(config.gpus.driver)) {
     node::GpuReport gpus;
@@ -287,7 +287,7 @@ void discover_gpus(Configuration& config) {
     }
     give_gpus(config, gpus);
   }
-  // Where there are no GPUs, there is nothing to share.
+  // Without GPUs there is nothing to share.
   for (auto& node : config.nodes) {
     if (!std::any_of(node.gres().begin(), node.gres().end(),
                      [](const model::Gres& gres) { return gres.name() == "gpu"; }))
@@ -316,7 +316,7 @@ Result<Configuration> parse_configuration(const std::string& text, const std::st
   Configuration config;
   uint32_t shards = 0;
   Table table(parsed.table(), path, "minke.toml");
-  // Of several mistakes the first one is told, in the order of these keys.
+  // Reports the first of several mistakes, in the order of these keys.
   read_cluster(table, config);
   read_job_rules(table, config);
   read_rights(table, config);

@@ -1,5 +1,5 @@
-// The configuration of one cluster: minke.toml and slurm.conf, with defaults for all of it, so that neither
-// is needed.
+// The configuration of one cluster: minke.toml and slurm.conf, with defaults for everything, so that
+// neither is required.
 //
 // docs/configuration.md describes both. Read once at start (and by `scontrol reconfigure`); immutable
 // after.
@@ -39,7 +39,7 @@ struct MailConfiguration {
 
 // [gpus]
 struct GpuConfiguration {
-  bool discover = true;  // else there are only virtual ones
+  bool discover = true;  // else only virtual ones exist
   node::GpuOptions driver;
 };
 
@@ -49,12 +49,12 @@ model::PartitionRecord default_partition();
 struct Configuration {
   std::string home;                 // absolute
   std::string source_path;          // of minke.toml, or of a slurm.conf in its place; empty: none
-  std::string slurm_conf;           // where a slurm.conf is, or would be
-  std::vector<std::string> files;   // that were read
-  std::vector<std::string> unused;  // what slurm.conf sets, and nothing here answers to: "FILE:LINE: Prolog"
+  std::string slurm_conf;           // the path of a slurm.conf, existing or not
+  std::vector<std::string> files;   // the files that were read
+  std::vector<std::string> unused;  // settings of slurm.conf without effect here: "FILE:LINE: Prolog"
   std::string cluster_name = "minke";
-  std::string tmp_root;    // where each job's $SLURM_TMPDIR is made
-  uint64_t tmp_bytes = 0;  // how large it may be; 0: as large as there is room
+  std::string tmp_root;    // the directory for each job's $SLURM_TMPDIR
+  uint64_t tmp_bytes = 0;  // its limit in bytes; 0: as large as there is room
   // MpiDefault: what srun offers to MPI libraries without --mpi; auto: what the program is linked with.
   std::string mpi_default = "auto";
   uint32_t kill_wait_seconds = 30;       // between SIGTERM and SIGKILL
@@ -63,26 +63,26 @@ struct Configuration {
   uint32_t max_job_count = 10000000;     // pending and running, tasks counted singly
   bool all_partitions_must_fit = false;  // EnforcePartLimits=ALL: of a job's list; else one is enough
   bool requeue_by_default = true;        // JobRequeue
-  // After this long a requeued job may start again, so that one that requeues itself at once keeps nobody
-  // busy. (Slurm waits two minutes, for its credentials to expire.)
+  // A requeued job may start again after this time, so that a job that requeues itself at once does not keep
+  // the daemon busy. (Slurm waits two minutes, for its credentials to expire.)
   uint32_t requeue_delay_seconds = 2;
-  bool bind_cpus = true;         // jobs' processes to as many CPUs as they have
-  bool constrain_memory = true;  // where the kernel offers control groups
+  bool bind_cpus = true;         // binds jobs' processes to as many CPUs as they have
+  bool constrain_memory = true;  // if the kernel offers control groups
   bool shared = false;           // serves all users of this machine, as root (os/minke_home.h)
-  std::string operators;         // groups of users (engine/embedded/accounts/rights.h); empty: root alone
+  std::string operators;         // groups of users (engine/embedded/accounts/rights.h); empty: only root
   std::string administrators;
   bool private_tmp = false;   // each job has a /tmp and a /dev/shm of its own
   bool private_jobs = false;  // users see their own only
   uint32_t max_pids = 0;      // processes and threads of a job at a time; 0: any number
-  std::vector<std::pair<std::string, uint32_t>> licenses;           // by name: how many there are
+  std::vector<std::pair<std::string, uint32_t>> licenses;           // by name: the number
   std::vector<model::NodeRecord> nodes;                             // at least one
   std::vector<model::PartitionRecord> partitions;                   // at least one, one of them default
-  model::PartitionRecord partition_defaults = default_partition();  // of one that says nothing of itself
+  model::PartitionRecord partition_defaults = default_partition();  // the defaults of partitions
   std::string metrics;  // HOST:PORT where /metrics is served; empty: nowhere
   StorageConfiguration storage;
   uint32_t measuring_interval = 10;  // seconds between samples of running jobs; 0: none
   GpuConfiguration gpus;
-  // By name of the node: the machine's GPUs that it is given, by their numbers. Others have none.
+  // By name of the node: its GPUs of this machine, by their numbers. Nodes without any are missing.
   std::map<std::string, std::vector<uint32_t>> gpus_of_nodes;
   std::string gpu_problem;  // why the machine's GPUs cannot be used; empty: they can, or there are none
   std::optional<MailConfiguration> mail;  // absent: no mail is sent
@@ -92,16 +92,16 @@ struct Configuration {
   PriorityPolicy priority;
   PreemptionPolicy preemption;
   PrologConfiguration prologs;
-  std::vector<std::pair<std::string, accounts::TresWeights>> billing;  // by partition; not there: the CPUs
+  std::vector<std::pair<std::string, accounts::TresWeights>> billing;  // by partition; missing: the CPUs
   std::map<std::string, std::vector<std::string>> serves;  // by partition: kinds of jobs that name none
   uint32_t first_job_id = 1;                               // of a cluster that has had no job yet
 };
 
-// `machine` is what this machine offers: the node where the file declares none, and the defaults of those
-// that it does declare. Errors name file, line and what was expected.
-// Asks the machine for its GPUs, in a process of its own, where the file does not forbid that.
-// `path`: minke.toml, or a slurm.conf, by its ending ".conf"; empty: there is none. In `home` there may be a
-// slurm.conf besides; empty: what `path` names is all.
+// `machine` is what this machine offers: the node if the file declares none, and the defaults of
+// those that it declares. Errors name file, line and what was expected. Asks the machine for its
+// GPUs, in a process of its own, unless the file forbids that. `path` is a minke.toml, or a
+// slurm.conf if it ends in ".conf"; empty: there is none. `home` may contain a slurm.conf as well;
+// empty: only `path` counts.
 Result<Configuration> load_configuration(const std::string& home, const std::string& path,
                                          const model::NodeRecord& machine);
 // The same from text, without GPUs; `path` only for messages.
@@ -109,7 +109,7 @@ Result<Configuration> parse_configuration(const std::string& text, const std::st
                                           const model::NodeRecord& machine);
 
 // Gives the machine's GPUs to the nodes: to those that the file names, else all of them to this machine's
-// node, or the first one that has no virtual ones. What cannot be given goes to gpu_problem.
+// node, or to the first one without virtual ones. Problems go to gpu_problem.
 void give_gpus(Configuration& config, const node::GpuReport& machine);
 
 }  // namespace minke::config

@@ -1,4 +1,4 @@
-// minke.toml: what it may say, and what is said of mistakes in it.
+// minke.toml: what it may contain, and the messages for mistakes in it.
 #include "config/configuration.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Which of the machine's GPUs each node has.
+// Assigns the machine's GPUs to nodes.
 #include <algorithm>
 
 #include "config/configuration.h"
@@ -14,13 +14,13 @@ namespace {
 using model::GpuDevice;
 using model::NodeRecord;
 
-// Devices of one type stand together, as in gres, whose numbers then are positions in `gpu_devices`.
+// Devices of one type are adjacent, as in gres, whose numbers then are positions in `gpu_devices`.
 void give(NodeRecord& node, std::vector<GpuDevice> devices, std::string& problem) {
   std::vector<std::string> types;
   for (const GpuDevice& device : devices) {
     if (std::find(types.begin(), types.end(), device.type()) == types.end()) types.push_back(device.type());
   }
-  uint32_t shards = 0;  // of each, as the configuration has it while the GPUs are not known
+  uint32_t shards = 0;  // of each, as configured while the GPUs are not known
   for (const model::Gres& gres : node.gres()) shards += gres.name() == "shard" ? gres.count() : 0;
   node.clear_gres();
   for (const std::string& type : types) {
@@ -77,7 +77,7 @@ void give_gpus(Configuration& config, const node::GpuReport& machine) {
       const size_t before = devices.size();
       std::copy_if(all.begin(), all.end(), std::back_inserter(devices),
                    [&](const GpuDevice& device) { return device.number() == number; });
-      // A GPU that is not there now is not offered; the node stays.
+      // A GPU that is missing now is not offered; the node stays.
       if (devices.size() == before && config.gpu_problem.empty())
         config.gpu_problem =
             "node " + node.name() + " is to have GPU " + std::to_string(number) + ", which is not there";

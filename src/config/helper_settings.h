@@ -1,5 +1,5 @@
-// What programs that the daemon starts read of minke.toml by themselves, when they need it: the mailer and
-// the keeper of storage, the server of staged data. The daemon has checked it. Blocking; any thread.
+// The settings of minke.toml that programs started by the daemon read themselves: the mailer, the keeper of
+// storage, the server of staged data. The daemon has checked them. Blocking; any thread.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ struct HelperSettings {
   uint64_t cache_quota =
       0;  // [storage] cache_quota: bytes of each user's in the cache of staged data; 0: none
 };
-// Of a file; without one, or one that is broken by now, what holds by default.
+// Reads a file; returns the defaults if there is none, or it is broken by now.
 HelperSettings read_helper_settings(const std::string& path);
 
 }  // namespace minke::config

@@ -64,7 +64,7 @@ std::string enforced(const AccountingPolicy& policy) {
   return list.empty() ? "none" : list;
 }
 
-// Of each CPU, or of each node.
+// Returns the memory of each CPU, or of each node.
 std::string memory(bool per_cpu, uint64_t of_cpu, uint64_t of_node) {
   const uint64_t mib = per_cpu ? of_cpu : of_node;
   return mib == 0 ? "UNLIMITED" : std::to_string(mib);
@@ -87,8 +87,8 @@ std::string weight(const ListingFacts& f) {
   return std::to_string(f.config.priority.weights.*kWeight);
 }
 
-// AccountingStorageType and the like name the plugin of Slurm's that does what Minke does: a program that
-// asks whether accounting is kept looks for slurmdbd.
+// AccountingStorageType and the like name the plugin of Slurm that does what Minke does: programs look for
+// slurmdbd to learn whether accounting is kept.
 constexpr Parameter kParameters[] = {
     {"AccountingStorageBackupHost", ""},
     {"AccountingStorageEnforce", nullptr,

@@ -1,9 +1,9 @@
-// The configuration as `scontrol show config` lists it: every parameter of Slurm's by its own name, in its
-// order.
+// The configuration as `scontrol show config` lists it: every parameter of Slurm under its own
+// name, in its order.
 //
-// Programs read this list to learn what a cluster can do, so each value says what Minke does, in Slurm's
-// words; a parameter that has no meaning here has the value that Slurm gives to what is off. Pure; any
-// thread.
+// Programs read this list to learn what a cluster can do, so each value says what
+// Minke does, in Slurm's words; a parameter without meaning here has Slurm's value for
+// "off". Pure; any thread.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace minke::config {
 
-// What is not in the configuration.
+// Facts that are not in the configuration.
 struct ListingFacts {
   const Configuration& config;
   int64_t started = 0;  // when the daemon was started, s since the epoch

@@ -15,7 +15,7 @@
 
 namespace minke::config {
 
-// Of GPUs that are virtual all of them; of others those of one, until it is known how many GPUs there are.
+// Adds shards of all virtual GPUs; for real ones those of one, until the number of GPUs is known.
 Status add_shards(model::NodeRecord& node, uint32_t each) {
   uint32_t gpus = 0;
   for (const model::Gres& gres : node.gres()) {
@@ -56,15 +56,15 @@ model::PartitionRecord default_partition() {
 
 namespace {
 
-// What one [[node]] says: of one node, or of several alike.
+// The values of one [[node]]: of one node, or of several alike.
 struct NodeTable {
   std::vector<std::string> names;
-  model::NodeRecord node;  // each of them, but for the name
+  model::NodeRecord node;  // the template of each, except its name
   uint32_t shards_per_gpu = 0;
-  std::vector<uint32_t> real_gpus;  // of all of them, by the numbers that nvidia-smi has
+  std::vector<uint32_t> real_gpus;  // of all of them, by nvidia-smi's numbers
 };
 
-// Of several mistakes the first one is told, in the order of the keys here and below.
+// Reports the first of several mistakes, in the order of the keys here and below.
 void read_size(Table& table, NodeTable& given) {
   model::NodeRecord& node = given.node;
   bool layout_given = false;
@@ -123,7 +123,7 @@ void read_gpus(Table& table, NodeTable& given) {
   });
 }
 
-// What one [[partition]] says.
+// The values of one [[partition]].
 struct PartitionTable {
   std::string name, nodes = "ALL", state = "UP";
   model::PartitionRecord record = default_partition();
@@ -131,7 +131,7 @@ struct PartitionTable {
   accounts::TresWeights weights;
 };
 
-// Of several mistakes the first one is told, in the order of the keys here and below.
+// Reports the first of several mistakes, in the order of the keys here and below.
 void read_members(Table& table, PartitionTable& given) {
   model::PartitionRecord& partition = given.record;
   table.text("name", given.name);
@@ -145,7 +145,7 @@ void read_members(Table& table, PartitionTable& given) {
   });
 }
 
-// What its jobs may have, and how they rank.
+// Reads the limits of its jobs, and their rank.
 void read_limits(Table& table, model::PartitionRecord& partition) {
   table.minutes("max_time", [&](uint32_t value) { partition.set_max_time_minutes(value); });
   table.minutes("default_time", [&](uint32_t value) { partition.set_default_time_minutes(value); });
@@ -178,7 +178,7 @@ void read_limits(Table& table, model::PartitionRecord& partition) {
   });
 }
 
-// Whom it serves, at what price, and whether it does at all.
+// Reads whom it serves, at what price, and whether it does at all.
 void read_service(Table& table, PartitionTable& given) {
   table.texts("serves", [&](const std::string& kind) -> Status {
     if (kind != "cpu" && kind != "gpu" && kind != "whole" && kind != "interactive")
@@ -246,7 +246,7 @@ Status read_node(const toml::table& from, const std::string& path, const model::
     next_gpu += gpus_each;
     model::NodeRecord& node = config.nodes.emplace_back(given.node);
     node.set_name(name);
-    // Its processes are this machine's: whoever connects to it must be able to, name service or not.
+    // Its processes are this machine's: clients must reach it, with or without a name service.
     node.set_address(name == machine.name() ? name : "127.0.0.1");
     node.set_is_virtual(name != machine.name());
   }

@@ -15,15 +15,15 @@ class NodeRecord;
 
 namespace minke::config {
 
-// Both add to `config`. Errors name `path` and the line. `machine`: where the table does not say.
+// Both add to `config`. Errors name `path` and the line. `machine` has the defaults.
 Status read_node(const toml::table& from, const std::string& path, const model::NodeRecord& machine,
                  Configuration& config);
 Status read_partition(const toml::table& from, const std::string& path, Configuration& config);
 
-// Gives the node shards of its GPUs: of those that are virtual all of them; of others those of one, until it
-// is known how many GPUs there are. Fails where that is too many.
+// Gives the node shards of its GPUs: of all virtual ones; for real ones those of one, until the number of
+// GPUs is known. Fails if that is too many.
 Status add_shards(model::NodeRecord& node, uint32_t each);
 
-// Adds what is counted, but not there. Fails where it is more than a node can have.
+// Adds gres that are only counted. Fails if they exceed what a node can have.
 Status add_virtual_gres(model::NodeRecord& node, const std::vector<model::Gres>& offered);
 }  // namespace minke::config

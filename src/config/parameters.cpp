@@ -38,7 +38,7 @@ Status flag(Value value, bool& target) {
   return {};
 }
 
-// A time, of which a plain number is minutes; in seconds.
+// Reads a time, in which a plain number is minutes; returns seconds.
 Status time(Value value, int64_t& seconds) {
   const auto minutes = text::parse_minutes(value);
   if (!minutes) return failure(minutes.error());
@@ -68,7 +68,7 @@ Status whole(Configuration& config, Value value) {
   return number(value, kLeast, kMost, config.*kNumber);
 }
 
-// What holds for all partitions that do not say themselves.
+// Sets a default of all partitions.
 Status of_partitions(Configuration& config, const char* name, Value value) {
   api::Field field;
   field.set_name(name);
@@ -248,7 +248,7 @@ constexpr Parameter kUsed[] = {
      [](Configuration& config, Value value) { return flag(value, config.accounting.track_wckey); }},
 };
 
-// What Slurm knows, from 20.11 to 25.11, beside what `scontrol show config` lists here.
+// The parameters that Slurm knows, from 20.11 to 25.11, beside those that `scontrol show config` lists here.
 constexpr std::string_view kKnown[] = {"AccountingStorageLoc",
                                        "AccountingStoragePass",
                                        "AcctGatherInfinibandType",

@@ -1,4 +1,4 @@
-// The parameters of slurm.conf that stand alone: which of them say something here, and what.
+// The parameters of slurm.conf that stand alone: which of them have an effect here, and which.
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@
 
 namespace minke::config {
 
-// Whether it says something here: false for what Slurm knows, and nothing here answers to. Fails on names
-// that Slurm does not know either, and on values that cannot be.
+// Returns whether it has an effect here: false for parameters of Slurm that nothing here uses. Fails on names
+// that Slurm does not know either, and on impossible values.
 Result<bool> set_parameter(Configuration& config, const std::string& name, const std::string& value);
 
-// Gives the partitions of minke.toml what holds for all that do not say themselves.
+// Applies the defaults of all partitions to those of minke.toml.
 void inherit_partition_defaults(Configuration& config);
 
-// The modes of a PreemptMode without GANG, which says how those that are suspended take turns.
+// Removes GANG from a PreemptMode: GANG says how suspended jobs take turns.
 std::string preempt_mode_without_gang(std::string_view value);
 
 }  // namespace minke::config

@@ -48,7 +48,7 @@ Status set_nodes(PartitionRecord& partition, const std::string& value, const std
   return {};
 }
 
-// A function for each kind of value. It takes the record's setter as its argument, so that the table below
+// One function for each kind of value. It takes the record's setter as its argument, so that the table below
 // has one row for each field.
 using Setter = Status (*)(PartitionRecord&, const api::Field&);
 
@@ -75,7 +75,7 @@ Status set_number(PartitionRecord& partition, const api::Field& field) {
   return {};
 }
 
-// ALL, or nothing, is everybody.
+// ALL, or an empty value, means everybody.
 template <google::protobuf::RepeatedPtrField<std::string>* (PartitionRecord::*kList)()>
 Status set_list(PartitionRecord& partition, const api::Field& field) {
   auto& list = *(partition.*kList)();
@@ -87,7 +87,7 @@ Status set_list(PartitionRecord& partition, const api::Field& field) {
   return {};
 }
 
-// Of a bound by CPU and one by node at most one is set.
+// At most one of a bound by CPU and a bound by node is set.
 template <void (PartitionRecord::*kSet)(uint64_t), void (PartitionRecord::*... kClear)()>
 Status set_memory(PartitionRecord& partition, const api::Field& field) {
   const bool unlimited = text::is(field.value(), "UNLIMITED");
@@ -132,7 +132,7 @@ Status set_over_time_limit(PartitionRecord& partition, const api::Field& field) 
 }
 
 Status set_max_cpus_per_node(PartitionRecord& partition, const api::Field& field) {
-  if (field.value() == "0") return invalid(field);  // for nobody: that is State=DOWN
+  if (field.value() == "0") return invalid(field);  // that would serve nobody: use State=DOWN
   const auto most = count(field);
   if (!most) return failure(most.error());
   partition.set_max_cpus_per_node(*most == kNoBound ? 0 : *most);

@@ -12,8 +12,8 @@ class Field;
 
 namespace minke::config {
 
-// One NAME=VALUE of `scontrol update partition`, or of a line of slurm.conf, applied; what is not done here
-// is refused with a reason. `nodes`: all that there are. Pure.
+// Applies one NAME=VALUE of `scontrol update partition`, or of a line of slurm.conf; refuses what is not
+// supported here, with a reason. `nodes` has all nodes. Pure.
 Status apply_partition_field(model::PartitionRecord& partition, const api::Field& field,
                              const std::vector<model::NodeRecord>& nodes);
 

@@ -23,7 +23,7 @@ class PartitionFields : public ::testing::Test {
     field.set_value(value);
     return apply_partition_field(partition_, field, nodes_);
   }
-  // Its code is that of the error.
+  // The error must have this code.
   std::string problem(const std::string& name, const std::string& value, int code) {
     const Status done = set(name, value);
     if (done) return "none";

@@ -1,4 +1,4 @@
-// The parts of the configuration that say who may use what, and who is served first: [accounting],
+// The parts of the configuration that decide who may use what, and who is served first: [accounting],
 // [priority], and the weights that partitions bill by.
 #pragma once
 
@@ -17,17 +17,17 @@ namespace minke::config {
 class Table;
 
 struct AccountingPolicy {
-  // AccountingStorageEnforce: a job needs an association; its limits hold; so do those of its QOS; and a job
-  // starts only where the TRES-minutes that are left last for its time limit.
+  // AccountingStorageEnforce: a job needs an association; its limits apply; so do those of its QOS; and a job
+  // starts only if the remaining TRES-minutes suffice for its time limit.
   bool associations = false;
   bool limits = false;
   bool qos = false;
   bool safe = false;
   bool track_wckey = false;        // TrackWCKey: scontrol shows the wckey of jobs
-  bool ask_account = false;        // who has several accounts must name one
+  bool ask_account = false;        // users with several accounts must name one
   bool allocation_shares = false;  // shares follow from core-years and RGU-years
   int64_t purge_jobs_after = 0;    // s after its end that a job's record is kept; 0: for ever
-  bool split_accounts = false;     // "_cpu" or "_gpu" is added to the account, by what the job asks for
+  bool split_accounts = false;     // appends "_cpu" or "_gpu" to the account, by the job's request
 };
 
 enum class UsageReset { kNone, kDaily, kWeekly, kMonthly, kQuarterly, kYearly };
@@ -36,7 +36,7 @@ struct PriorityPolicy {
   bool multifactor = false;  // else by submission
   sched::PriorityWeights weights;
   accounts::TresWeights tres;
-  std::string tres_text;                   // as it was given
+  std::string tres_text;                   // as given
   int64_t half_life = int64_t{7} * 86400;  // s, of usage; 0: it does not decay
   int64_t calc_period = 300;               // s between two calculations
   UsageReset reset = UsageReset::kNone;
@@ -48,15 +48,15 @@ enum class PreemptMode { kOff, kCancel, kRequeue, kSuspend };
 
 struct PreemptionPolicy {
   PreemptType type = PreemptType::kNone;
-  PreemptMode mode = PreemptMode::kOff;  // where neither QOS nor partition says
+  PreemptMode mode = PreemptMode::kOff;  // if neither QOS nor partition sets it
   bool enabled() const { return type != PreemptType::kNone; }
 };
 
-// "cancel", in any case; nothing where it is not one.
+// Reads "cancel", in any case; returns nothing for an unknown word.
 std::optional<PreemptMode> parse_preempt_mode(std::string word);
 std::string preempt_mode_name(PreemptMode mode);  // as Slurm writes it
 
-// One word of AccountingStorageEnforce.
+// Applies one word of AccountingStorageEnforce.
 Status enforce(const std::string& word, AccountingPolicy& policy);
 
 void read_accounting(Table& table, AccountingPolicy& policy);

@@ -38,13 +38,13 @@ constexpr ProgramName kPrograms[] = {
     {"SrunProlog", "srun_prolog", &PrologConfiguration::srun_prolog},
     {"SrunEpilog", "srun_epilog", &PrologConfiguration::srun_epilog},
 };
-constexpr uint32_t kMostSeconds = 65533;  // 65534 is how Slurm shows that there is no limit
+constexpr uint32_t kMostSeconds = 65533;  // Slurm shows 65534 as no limit
 
 bool is(std::string_view given, std::string_view name) {
   return text::equals_ignoring_case(given, name);
 }
 
-// What can be looked for of a pattern: the directory that its first special character is in.
+// Returns the part of a pattern that can be checked: the directory before its first special character.
 std::string fixed_part(const std::string& path) {
   const size_t special = path.find_first_of("*?[");
   if (special == std::string::npos) return path;
@@ -66,7 +66,7 @@ Status add_programs(std::string_view value, std::vector<std::string>& programs) 
   return {};
 }
 
-// Both tell false where they leave out a program that this machine does not have.
+// Both return false if they omit a program that this machine does not have.
 Result<bool> extend_list(std::string_view value, bool shared, std::vector<std::string>& list) {
   std::vector<std::string> programs;
   if (const Status read = add_programs(value, programs); !read) return failure(read.error());

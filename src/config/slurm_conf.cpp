@@ -33,23 +33,23 @@ bool is_of(std::string_view name, const std::string_view (&known)[kCount]) {
                      [&](std::string_view one) { return text::is(name, one); });
 }
 
-// What is said of nodes that changes nothing, or is read elsewhere here.
+// Words for nodes that change nothing, or are read elsewhere here.
 constexpr std::string_view kNodeWords[] = {
     "BcastAddr",       "Boards",         "CoresPerSocket", "CpuBind",    "CPUs",   "Gres",
     "NodeAddr",        "NodeHostname",   "Port",           "Procs",      "Reason", "Sockets",
     "SocketsPerBoard", "ThreadsPerCore", "Topology",       "TRESWeights"};
-// What is said of nodes, and nothing here answers to.
+// Words for nodes that have no effect here.
 constexpr std::string_view kUnusedNodeWords[] = {"CoreSpecCount", "CpuSpecList", "MemSpecLimit"};
-// The states that a node may be declared in; none but FUTURE means anything here.
+// The states that a node may be declared in; only FUTURE has an effect here.
 constexpr std::string_view kNodeStates[] = {"UNKNOWN", "IDLE", "CLOUD", "FUTURE"};
-// What Slurm knows of partitions, beside what can be set here.
+// Slurm's words for partitions beside those that can be set here.
 constexpr std::string_view kPartitionWords[] = {
     "AllocNodes",       "Alternate",       "CpuBind",       "DefCpuPerGPU",
     "DefMemPerGPU",     "ExclusiveTopo",   "JobDefaults",   "LLN",
     "MaxCPUsPerSocket", "PowerDownOnIdle", "ResumeTimeout", "SelectTypeParameters",
     "SuspendTime",      "SuspendTimeout",  "Topology"};
 
-// The value of the last word of that name; nullptr: there is none.
+// Returns the value of the last word of that name; nullptr if there is none.
 const std::string* find(const Words& words, std::string_view known) {
   const std::string* found = nullptr;
   for (const auto& [name, value] : words) {
@@ -79,7 +79,7 @@ class Reader {
   Status partition_nodes(const std::string& value, model::PartitionRecord& partition);
   Status node_set(const Words& words);
 
-  // Each name once for each kind of line: a thousand nodes may say the same.
+  // Notes each name once for each kind of line: a thousand nodes may repeat it.
   void note_unused(const std::string& name) {
     if (noted_.insert(text::lower_case(name)).second) config_.unused.push_back(where_ + name);
   }
@@ -88,12 +88,12 @@ class Reader {
   const model::NodeRecord& machine_;
   const ReadFile& read_;
   Configuration& config_;
-  std::string where_;  // "FILE:LINE: ", of the line that is read
+  std::string where_;  // "FILE:LINE: ", of the current line
   std::set<std::string> noted_;
   Words node_defaults_, partition_defaults_;  // of NodeName=DEFAULT, PartitionName=DEFAULT
   std::vector<model::NodeRecord> nodes_;
   std::set<std::string> node_names_, future_nodes_;
-  // What names nodes is read when all of them are known; with its where_.
+  // Lines that name nodes are read once all nodes are known; with their where_.
   std::vector<std::pair<std::string, Words>> node_sets_, partitions_;
   std::map<std::string, std::vector<std::string>> members_;  // of node sets
 };
@@ -145,7 +145,7 @@ Status Reader::include(const std::string& path, const SlurmConfFile& from, int d
   auto text = read_(found);
   if (!text) return failure(text.error());
   const std::string here = where_;
-  // The message of what is wrong in it names that file.
+  // The message about a mistake in it names that file.
   if (const Status read = file({.path = found, .text = std::move(*text)}, depth + 1); !read) {
     where_.clear();
     return read;
@@ -154,7 +154,7 @@ Status Reader::include(const std::string& path, const SlurmConfFile& from, int d
   return {};
 }
 
-// What a line of NodeName says of CPUs.
+// The CPUs in a NodeName line.
 struct CpuLayout {
   uint32_t cpus = 0, boards = 1, sockets = 1, sockets_per_board = 0, cores = 1, threads = 1;
 };
@@ -190,7 +190,7 @@ Status Reader::node_layout(const Words& words, model::NodeRecord& node) {
   }
   const uint64_t in_cores = uint64_t{given.sockets} * given.cores, in_threads = in_cores * given.threads;
   if (in_threads > kMaxCpus) return failure("more than 65536 CPUs");
-  // Where there are as many CPUs as cores, each core is one.
+  // If there are as many CPUs as cores, each core is one.
   if (some_cpus && given.cpus == in_cores) given.threads = 1;
   node.set_sockets(given.sockets);
   node.set_cores_per_socket(given.cores);
@@ -200,7 +200,7 @@ Status Reader::node_layout(const Words& words, model::NodeRecord& node) {
 }
 
 Status Reader::node_gres(const std::string& value, model::NodeRecord& node) {
-  // This machine's GPUs are those that its driver tells of.
+  // This machine has the GPUs that its driver reports.
   if (node.name() == machine_.name() || node.name() == "localhost") {
     note_unused("Gres");
     return {};
@@ -264,13 +264,13 @@ Status Reader::node(const Words& words) {
   return add_nodes(*names, node, find(all, "Gres"));
 }
 
-// `gres`: nullptr where the line names none.
+// `gres` is nullptr if the line names none.
 Status Reader::add_nodes(const std::vector<std::string>& names, model::NodeRecord node,
                          const std::string* gres) {
   if (nodes_.size() + names.size() > text::kMaxHosts) return failure("more than 65536 nodes");
   for (const std::string& name : names) {
     node.set_name(name);
-    // Its processes are this machine's: whoever connects to it must be able to, name service or not.
+    // Its processes are this machine's: clients must reach it, with or without a name service.
     node.set_address(name == machine_.name() ? name : "127.0.0.1");
     node.set_is_virtual(name != machine_.name());
     if (!node_names_.insert(name).second) return failure("there are two nodes " + name);
@@ -326,8 +326,8 @@ Status Reader::partition_nodes(const std::string& value, model::PartitionRecord&
 
 Status Reader::partition_word(const std::string& name, const std::string& value,
                               model::PartitionRecord& record) {
-  // Processors belong to one job: to share them is not refused here, as a whole configuration would be with
-  // it.
+  // A processor belongs to one job. A request to share them is ignored, because an error would refuse the
+  // whole configuration.
   if ((text::is(name, "OverSubscribe") || text::is(name, "Shared")) && !text::is(value, "NO") &&
       !text::is(value, "EXCLUSIVE")) {
     note_unused(name + "=" + value);

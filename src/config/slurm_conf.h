@@ -1,8 +1,8 @@
 // A slurm.conf, beside minke.toml or in its place: nodes, partitions and parameters in Slurm's words.
 //
-// What it sets comes before what minke.toml sets; nodes that it declares are all that there are, and so are
-// its partitions. A parameter of Slurm's that nothing here answers to is passed over, and named in
-// Configuration::unused; one that Slurm does not know is an error, as in Slurm.
+// Its settings override those of minke.toml; if it declares nodes, there are no others, and the same is true
+// of partitions. A parameter of Slurm without effect here is ignored, and named in Configuration::unused; one
+// that Slurm does not know is an error, as in Slurm.
 #pragma once
 
 #include <functional>
@@ -26,7 +26,7 @@ struct SlurmConfFile {
 // Reads a file that another one includes.
 using ReadFile = std::function<Result<std::string>(const std::string& path)>;
 
-// `machine`: what nodes do not say of themselves. Errors name file and line. Pure but for `read`.
+// `machine` has the defaults of nodes. Errors name file and line. Pure but for `read`.
 Status apply_slurm_conf(const SlurmConfFile& file, const model::NodeRecord& machine, const ReadFile& read,
                         Configuration& config);
 

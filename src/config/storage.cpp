@@ -9,7 +9,7 @@ namespace minke::config {
 
 namespace {
 
-// [storage.scratch]: where this cluster's limits are others than the profile's.
+// [storage.scratch]: limits of this cluster that differ from the profile's.
 void read_tier(Table& table, storage::Tier& tier) {
   const auto bytes = [&](std::string_view key, uint64_t& value) {
     table.text(key, [&](const std::string& given) -> Status {
@@ -21,7 +21,7 @@ void read_tier(Table& table, storage::Tier& tier) {
   const auto files = [&](std::string_view key, uint64_t& value) {
     table.number(key, 1, int64_t{1} << 50, [&](int64_t v) { value = static_cast<uint64_t>(v); });
   };
-  // A soft limit alone is a hard one, too.
+  // A soft limit alone is also the hard one.
   uint64_t space = 0, count = 0;
   bytes("space", space);
   files("files", count);

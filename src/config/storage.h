@@ -1,4 +1,4 @@
-// [storage] of the configuration: the tiers of storage (storage/tiers.h), and what is done about them.
+// [storage] of the configuration: the tiers of storage (storage/tiers.h), and their management.
 #pragma once
 
 #include <string>
@@ -13,17 +13,17 @@ class Table;
 
 struct StorageConfiguration {
   std::string profile;                    // empty: no tiers
-  std::string root;                       // empty: storage/ in the cluster's home; "/" as it is
-  bool hold_jobs = true;                  // those of who is over quota do not start
-  uint32_t grace_minutes = 7 * 24 * 60;   // for which one may be over a soft limit
+  std::string root;                       // empty: storage/ in the cluster's home; "/" stays
+  bool hold_jobs = true;                  // jobs of users over quota do not start
+  uint32_t grace_minutes = 7 * 24 * 60;   // how long one may be over a soft limit
   uint32_t count_seconds = 600;           // between two counts of the same directory
   bool purge = false, snapshots = false;  // by the calendar
-  std::vector<storage::Tier> below_root;  // the profile's, with what the file says otherwise
+  std::vector<storage::Tier> below_root;  // the profile's, with the file's changes
   std::vector<storage::Tier> tiers(const std::string& home) const;  // `home`: the cluster's
 };
 StorageConfiguration read_storage(Table& table);
 
-// Of a configuration's text, for commands. Errors name file, line and what was expected.
+// Parses a configuration's text, for commands. Errors name file, line and what was expected.
 Result<StorageConfiguration> parse_storage(const std::string& text, const std::string& path);
 
 }  // namespace minke::config

@@ -1,5 +1,5 @@
-// One table of the configuration file, read key by key. The parser's heavy header comes with it: for
-// config*.cpp only.
+// Reads one table of the configuration file, key by key. It includes the parser's heavy header:
+// for config*.cpp only.
 #pragma once
 
 #include <functional>
@@ -15,8 +15,8 @@
 
 namespace minke::config {
 
-// Reads the keys of one table, and remembers which ones were asked for: what is left over is a mistake of the
-// user's, and said to be one. The first error stays.
+// Reads the keys of one table, and remembers which ones were asked for: any other key is reported as the
+// user's mistake. The first error stays.
 class Table {
  public:
   Table(const toml::table& table, std::string path, std::string what)
@@ -111,7 +111,7 @@ class Table {
       return {};
     });
   }
-  // [key] with names of the user's own, and a number of at least 0 for each.
+  // Reads [key] with names that the user chooses, and a number of at least 0 for each.
   void section(std::string_view key, const std::function<void(const std::string&, int64_t)>& set) {
     const toml::node* node = take(key);
     if (node == nullptr) return;
@@ -126,7 +126,7 @@ class Table {
       set(std::string(name.str()), *count);
     }
   }
-  // [key] with keys of its own.
+  // Reads [key] with keys of its own.
   void sub_table(std::string_view key, const std::function<void(Table&)>& read) {
     const toml::node* node = take(key);
     if (node == nullptr) return;
@@ -146,7 +146,7 @@ class Table {
     }
     return list;
   }
-  // To be called last: names keys that nobody asked for.
+  // Call it last: it reports keys that nobody asked for.
   Status finish() {
     for (const auto& [key, node] : table_) {
       if (!taken_.contains(std::string(key.str()))) fail(node, key.str(), "is not known in " + what_);

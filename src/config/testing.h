@@ -1,5 +1,5 @@
-// What tests and fuzz targets that read configurations share: the machine that the files are of, and what
-// holds of whatever is made of them. Only tests include it.
+// Shared by tests and fuzz targets that read configurations: the machine of the files, and the invariants of
+// every configuration. Only tests include it.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ inline model::NodeRecord machine_of_four_cpus() {
   return machine;
 }
 
-// Nodes with CPUs, and one default partition.
+// It has nodes with CPUs, and one default partition.
 inline void check_is_a_cluster(const Configuration& config) {
   MINKE_CHECK(!config.nodes.empty());
   for (const model::NodeRecord& node : config.nodes) MINKE_CHECK(node.cpus() > 0);

@@ -1,9 +1,9 @@
-// toml++, with one function mended; the only way in which it is included, by config*.cpp alone, as it is
-// long.
+// toml++, with one function corrected. Only config*.cpp include it, and only through this file,
+// because it is long.
 //
-// In toml++ 3.3 the behaviour of is_non_ascii_horizontal_whitespace() is undefined for many characters (0xe9
-// is one) where it should say no: its TOML_UNREACHABLE is reached when such a character follows a broken
-// value.
+// In toml++ 3.3 the behaviour of is_non_ascii_horizontal_whitespace() is undefined for many characters
+// (such as 0xe9) for which it should return false: it reaches TOML_UNREACHABLE when such a character
+// follows a broken value.
 #pragma once
 
 #include <cstdint>

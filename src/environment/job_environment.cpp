@@ -32,7 +32,7 @@ class Environment {
   std::vector<std::string> lines_;
 };
 
-// As it was asked for: "2", "a100:1", "a100:1,v100:2".
+// Returns the request as typed: "2", "a100:1", "a100:1,v100:2".
 std::string gres_counts(const google::protobuf::RepeatedPtrField<model::Gres>& list) {
   std::string text;
   for (const model::Gres& gres : list) {
@@ -103,8 +103,8 @@ std::string frequency_text(std::string_view asked) {
   return text;
 }
 
-// What was asked for and is not an amount of something: set only where it was asked for. srun reads most of
-// it again.
+// Sets what was requested and is not an amount: only if it was requested. srun
+// reads most of it again.
 void set_requested(Environment& environment, const model::JobSpec& spec) {
   constexpr std::string_view kPlane = "plane=";
   const std::string& distribution = spec.distribution();
@@ -145,7 +145,7 @@ std::vector<std::string> allocation_environment(const model::JobRecord& record,
   Environment environment;
   const model::JobSpec& spec = record.spec();
   std::vector<uint32_t> cpus, tasks;
-  // Where nobody said how many tasks there are, as many as the CPUs can serve.
+  // If nobody gave the number of tasks, it is as many as the CPUs can serve.
   const bool counted = spec.has_ntasks() || spec.has_ntasks_per_node() || spec.has_ntasks_per_gpu();
   for (const auto& node : record.nodes()) {
     cpus.push_back(node.cpus());
@@ -165,7 +165,7 @@ std::vector<std::string> allocation_environment(const model::JobRecord& record,
   environment.set_if("SLURM_JOB_ACCOUNT", spec.account());
   environment.set_if("SLURM_JOB_QOS", spec.qos());
   environment.set("SLURM_JOB_PARTITION", record.partition());
-  // In Slurm's order: there are readers of printenv that look for the number first.
+  // In Slurm's order: some readers of printenv look for the number first.
   environment.set("SLURM_NNODES", static_cast<uint64_t>(record.nodes_size()));
   environment.set("SLURM_JOB_NUM_NODES", static_cast<uint64_t>(record.nodes_size()));
   environment.set("SLURM_NODELIST", record.node_list());
@@ -224,12 +224,12 @@ std::vector<std::string> component_environment(const model::JobRecord& record, c
   std::vector<std::string> variables;
   for (const std::string& line : allocation_environment(record, around)) {
     const std::string name = line.substr(0, line.find('='));
-    // salloc and srun tell some by their names of old, too.
+    // salloc and srun also set the old names of some.
     const bool old = name == "SLURM_JOBID" || name == "SLURM_NNODES" || name == "SLURM_NODELIST";
     if (!(old && record.spec().interactive()) &&
         std::find(std::begin(kOfComponents), std::end(kOfComponents), name) == std::end(kOfComponents))
       continue;
-    for (const char* group : {"_HET_GROUP_", "_PACK_GROUP_"})  // the second is its name of old
+    for (const char* group : {"_HET_GROUP_", "_PACK_GROUP_"})  // the second is its old name
       variables.push_back(name + group + std::to_string(offset) + line.substr(name.size()));
   }
   return variables;

@@ -1,5 +1,5 @@
-// The variables that a job, an allocation or a task finds in its environment, as `man sbatch` and `man srun`
-// list them under OUTPUT ENVIRONMENT VARIABLES. Pure.
+// The variables in the environment of a job, an allocation or a task, as `man sbatch` and `man srun` list
+// them under OUTPUT ENVIRONMENT VARIABLES. Pure.
 #pragma once
 
 #include <string>
@@ -22,43 +22,43 @@ struct JobSurroundings {
   std::string config_path;  // SLURM_CONF; may be empty
   std::string tmp_dir;
   std::string mpi_default;  // empty: by the program
-  std::string reservation;  // the one that a script runs in; empty: what it names
-  // Of an array: what it consists of in all.
+  std::string reservation;  // the one that a script runs in; empty: the one it names
+  // For an array: its size and range.
   uint32_t array_count = 0, array_min = 0, array_max = 0, array_step = 1;
 };
 
-// NAME=VALUE each. `record` has its spec.
+// Returns NAME=VALUE each. `record` has its spec.
 std::vector<std::string> allocation_environment(const model::JobRecord& record,
                                                 const JobSurroundings& around);
-// Of a heterogeneous job's component: its variables that differ from one to the other, with _HET_GROUP_n
+// Returns the variables that differ between the components of a heterogeneous job, with _HET_GROUP_n
 // behind their names.
 std::vector<std::string> component_environment(const model::JobRecord& record, const JobSurroundings& around,
                                                uint32_t offset);
 // Whether the block (NAME=VALUE, each ended by NUL) has it; `name` with its "=".
 bool has_variable(std::string_view block, std::string_view name);
-// The directory of the submission, which the submitting command puts into the block, is not the job's where
+// The submitting command puts its directory into the block; removes it from a job for which
 // --chdir names another.
 void leave_submit_dir(std::string_view block, std::vector<std::string>& variables);
-// What programs need to know where a job has several nodes, which are all this machine; not where the user's
-// own environment (`block`) says something else. Open MPI's shared memory between processes of one machine is
-// named by host and by place on the node, so that two virtual nodes would share each other's; and it leaves
-// out loopback, the one network that is always there.
+// Returns what programs need to know if a job has several nodes, which are all this machine; the user's own
+// environment (`block`) takes precedence. Open MPI names the shared memory between processes of one machine
+// by host and by place on the node, so two virtual nodes would share it; and it leaves out loopback, the only
+// network that always exists.
 std::vector<std::string> virtual_node_environment(int nodes, std::string_view block);
-// Where the cluster's tiers of storage are for the job's user. What the user's own environment (`block`) says
-// stays, but for the job's own directory.
+// Returns the places of the cluster's tiers of storage for the job's user. The user's own environment
+// (`block`) takes precedence, except for the job's own directory.
 std::vector<std::string> tier_environment(const std::vector<storage::Tier>& tiers, const std::string& user,
                                           const std::string& group, const std::string& tmp_dir,
                                           std::string_view block);
 // Names and values.
 using GpuVariables = std::vector<std::pair<std::string, std::string>>;
-// What a batch script has besides. `gpus`: how its GPUs are named to it.
+// Returns the further variables of a batch script. `gpus`: how its GPUs are named to it.
 std::vector<std::string> batch_environment(const model::JobRecord& record, const GpuVariables& gpus);
 
 // "2(x3),1": Slurm's form of one number a node.
 std::string counts_per_node(const std::vector<uint32_t>& counts);
-// The device numbers of one node's GPUs, "0,2"; empty where there are none.
+// The device numbers of one node's GPUs, "0,2"; empty if there are none.
 std::string gpu_indices(const model::NodeAllocation& node);
-// With those that it has shards of.
+// Includes those that it has shards of.
 std::vector<uint32_t> gpu_numbers(const model::NodeAllocation& node);
 uint32_t shard_count(const model::NodeAllocation& node);
 

@@ -1,4 +1,4 @@
-// The variables of jobs, and how they are laid over what the user exported.
+// The variables of jobs, and how they override what the user exported.
 #include "environment/job_environment.h"
 
 #include <gmock/gmock.h>

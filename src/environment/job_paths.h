@@ -1,4 +1,4 @@
-// Where a job's standard streams go: file name patterns expanded, made absolute. Pure.
+// The files of a job's standard streams: expands file name patterns to absolute paths. Pure.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ text::FilePatternValues pattern_values(const model::JobRecord& record);
 struct JobPaths {
   std::string in;  // empty: /dev/null
   std::string out;
-  std::string error;  // empty: with `out`
+  std::string error;  // empty: same as `out`
 };
 JobPaths paths_of(const model::JobRecord& record);
 

@@ -12,7 +12,7 @@
 namespace minke::environment {
 namespace {
 
-// Not within a character of UTF-8.
+// Does not cut within a character of UTF-8.
 std::string beginning_of(const std::string& text) {
   if (text.size() <= kMostPrologText) return text;
   size_t end = kMostPrologText;
@@ -30,7 +30,7 @@ std::vector<std::string> prolog_environment(const model::JobRecord& record, cons
     environment.push_back(std::string(name) + "=" + value);
   };
   const auto count = [&](const char* name, int64_t value) { set(name, std::to_string(value)); };
-  // What a user may have written.
+  // Sets text that a user may have written.
   const auto set_text = [&](const char* name, const std::string& value) { set(name, beginning_of(value)); };
   const auto set_text_if = [&](const char* name, const std::string& value) {
     if (!value.empty()) set_text(name, value);
@@ -43,7 +43,7 @@ std::vector<std::string> prolog_environment(const model::JobRecord& record, cons
   std::vector<uint32_t> cpus;
   for (const auto& one : record.nodes()) cpus.push_back(one.cpus());
 
-  // So that scontrol and the others are found, and find this cluster.
+  // So scontrol and the others are found, and find this cluster.
   set("MINKE_HOME", around.home);
   set("PATH", around.home + "/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
   set("SLURM_CLUSTER_NAME", around.cluster_name);

@@ -32,7 +32,7 @@ std::vector<uint32_t> gpus_of_task(const api::StepSpec& spec, const std::vector<
     per_task = 1;
     sharing = std::max<uint64_t>(1, text::parse_unsigned(bind.substr(7), 1u << 20).value_or(1));
   } else if (bind.starts_with("map_gpu:") || bind.starts_with("mask_gpu:")) {
-    // The same lists as those of --cpu-bind, of places among the step's GPUs.
+    // Reads the lists of --cpu-bind, but for places among the step's GPUs.
     const auto lists = text::parse_cpu_bind((bind.starts_with("map") ? "map_cpu:" : "mask_cpu:") +
                                             std::string(bind.substr(bind.find(':') + 1)));
     if (!lists || lists->cpus.empty()) return gpus;
@@ -82,7 +82,7 @@ std::vector<uint32_t> gpus_by_default(
   uint64_t in_all = gpus_in(spec.gpus());
   for (int i = 0; i < nodes.size(); ++i) {
     uint64_t count = std::max(per_node, per_task * nodes[i].tasks());
-    if (in_all != 0) {  // one at least is left to each node that comes after
+    if (in_all != 0) {  // at least one is left for each later node
       const uint64_t after = static_cast<uint64_t>(nodes.size() - i - 1);
       uint64_t here = 0;
       for (const auto& gres : nodes[i].gres())

@@ -18,18 +18,18 @@ class JobSpec;
 
 namespace minke::environment {
 
-// `gpus`: of the step on this node. All of them, unless the step asks for a part to each task.
+// `gpus` are those of the step on this node. Returns all of them, unless the step gives each task a part.
 std::vector<uint32_t> gpus_of_task(const api::StepSpec& spec, const std::vector<uint32_t>& gpus,
                                    uint32_t local_id);
 
-// --gpu-bind=verbose, and what a task is then told: the GPUs it sees, the step's on this node, and the
-// numbers by which the task's are visible to it.
+// Handles --gpu-bind=verbose: a task is told the GPUs it sees, the step's on this node, and the numbers by
+// which it sees its own.
 bool tells_gpu_binding(std::string_view gpu_bind);
 std::string gpu_binding_text(const std::vector<uint32_t>& own, const std::vector<uint32_t>& of_step,
                              const std::string& visible);
 
-// How many GPUs of each of its nodes a job that has whole nodes asked for: as many a step sees that asks for
-// none in particular.
+// Returns the number of GPUs on each node that a job with whole nodes asked for: a step that asks for none in
+// particular sees so many.
 std::vector<uint32_t> gpus_by_default(const model::JobSpec& spec,
                                       const google::protobuf::RepeatedPtrField<model::NodeAllocation>& nodes);
 

@@ -42,8 +42,8 @@ int refuse(const std::string& why) {
   return 1;
 }
 
-// Where the hierarchy is mounted that has the controller (version 1), or that of version 2 (empty). `root`:
-// which part of it is.
+// Where the hierarchy with the controller (version 1), or that of version 2 (empty), is mounted. `root` is
+// the part of it that is mounted.
 struct Mount {
   std::string root, at;
 };
@@ -63,15 +63,15 @@ Mount mount_of(const std::string& controller) {
   return {};
 }
 
-// The launcher's are root's. Who may make groups of his own can give them the same names.
+// The launcher's groups are root's. A user who may make groups can give them the same names.
 bool is_roots(const std::string& directory) {
   struct stat info {};
   return ::stat(directory.c_str(), &info) == 0 && info.st_uid == 0;
 }
 
-// The directories of the job's control groups that this process of it is in: one for each hierarchy where the
-// launcher of this home made one. In version 2 a group that is divided has no processes of its own: a part of
-// it is for logins, which is made. Empty, too, where one of them is not the launcher's.
+// Returns the directories of the job's control groups that this process is in: one for each hierarchy in
+// which the launcher of this home made one. In version 2 a divided group has no processes of its own, so this
+// makes a part of it for logins. Also empty if one of them is not the launcher's.
 std::vector<std::string> groups_of(pid_t pid, const std::string& home_id) {
   const std::string base = "/minke+" + home_id + "/";
   std::vector<std::string> directories;
@@ -87,7 +87,7 @@ std::vector<std::string> groups_of(pid_t pid, const std::string& home_id) {
     if (!is_roots(directories.back())) return {};
     if (!controllers.empty()) continue;
     directories.back() += "/login";
-    ::mkdir(directories.back().c_str(), 0755);  // where it is not there yet
+    ::mkdir(directories.back().c_str(), 0755);  // if it does not exist yet
   }
   return directories;
 }
@@ -99,8 +99,8 @@ bool enter(const std::vector<std::string>& groups, pid_t pid) {
   });
 }
 
-// The processes of each of the user's running jobs, the job that began last first. Only the user's own:
-// another's may claim to be of any job; and so may his own that are in none, which their control groups tell.
+// Returns the processes of each of the user's running jobs, the latest job first. Only the user's own: any
+// process may claim any job, also the user's own outside of jobs, which control groups reveal.
 Result<std::vector<std::vector<pid_t>>> processes_of_jobs(uid_t user, const std::string& home_id) {
   const auto cluster = engine::open(engine::Start::kNever);
   if (!cluster) return failure(cluster.error());

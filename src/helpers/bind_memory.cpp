@@ -32,7 +32,7 @@ std::vector<uint32_t> allowed_nodes() {
   return nodes;
 }
 
-// Those of the processors that this process may use.
+// Returns the nodes of the processors that this process may use.
 std::vector<uint32_t> local_nodes() {
   cpu_set_t cpus;
   if (::sched_getaffinity(0, sizeof cpus, &cpus) != 0) return {};

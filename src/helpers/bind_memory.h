@@ -1,5 +1,5 @@
-// --mem-bind of one task: which NUMA nodes its memory comes from, set for this process and whatever it
-// executes. For `minke task` alone.
+// --mem-bind of one task: binds the memory of this process, and of whatever it executes, to NUMA nodes. For
+// `minke task` alone.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace minke::helpers {
 
-// `local_id`: the task's number on its node, `rank` that in its step. What the machine lacks is said on
-// standard error and leaves the memory where it was; --mem-bind=verbose says what holds.
+// `local_id` is the task's number on its node, `rank` that in its step. If the machine lacks a node, a
+// message goes to standard error and the memory stays unbound; --mem-bind=verbose prints the result.
 void bind_memory(const std::string& text, uint32_t rank, uint32_t local_id, const std::string& node);
 
 }  // namespace minke::helpers

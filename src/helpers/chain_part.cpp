@@ -1,5 +1,5 @@
-// One part of a chain: runs the job's own script, hands the warning on, and decides at its end whether there
-// is to be another part.
+// One part of a chain: runs the job's own script, passes on the warning, and decides at its end whether
+// another part follows.
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -49,7 +49,7 @@ constexpr int kNotDone = EX_TEMPFAIL;  // 75: the script asks for another part
 constexpr int64_t kMaxReserveSeconds = 30;
 constexpr int kLastMoments = 1000;  // ms: CRIU cannot keep a process that is just ending
 
-// A line in one write: what runs writes to the same log.
+// Prints a line in one write: the program writes to the same log.
 [[gnu::format(printf, 1, 2)]] void say(const char* format, ...) {
   char text[1024];
   va_list values;
@@ -63,9 +63,9 @@ class Part {
  public:
   Part(engine::Engine& cluster, uint32_t job_id, int64_t total, int64_t warn, int signal)
       : cluster_(cluster), job_id_(job_id), total_(total), warn_(warn), signal_(signal) {}
-  // The program's state is kept there between the parts, by CRIU.
+  // CRIU keeps the program's state there between the parts.
   void keep_state_in(const std::string& directory) { checkpoint_.emplace(directory); }
-  bool goes_on() const { return goes_on_; }  // after run(): there is another part
+  bool goes_on() const { return goes_on_; }  // after run(): another part follows
 
   Status look_back();
   int run(const std::string& script, const std::vector<std::string>& arguments);
@@ -96,7 +96,7 @@ class Part {
   int status_ = 0;
 };
 
-// What earlier parts have used of the total, from the accounting record.
+// Reads how much of the total earlier parts have used, from the accounting record.
 Status Part::look_back() {
   api::QueryAccountingRequest query;
   query.mutable_filter()->add_jobs()->set_job_id(job_id_);
@@ -159,16 +159,16 @@ bool Part::keep_state() {
   return kept_ = true;
 }
 
-// What ended by itself while the warning was on its way, or while its state was being kept, was not moved to
-// by it: it is as done as if there had been no warning.
+// A program that ended by itself while the warning was on its way, or while its state was being kept, did not
+// end because of it: it counts as done, as without a warning.
 bool Part::ends_within(int milliseconds) const {
   const os::UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, child_, 0)));
   pollfd end{process.get(), POLLIN, 0};
   return process && ::poll(&end, 1, milliseconds) == 1;
 }
 
-// To the steps of the job, as --signal does; and to those processes beside them that wait for it. The others
-// would die of it.
+// Warns the steps of the job, as --signal does, and those processes beside them that handle the signal. The
+// others would die of it.
 void Part::warn() {
   if (warned_ || ends_within(0)) return;
   say("part %u ends in %s", number_, text::format_seconds(std::max<int64_t>(0, limit_ - now())).c_str());
@@ -183,7 +183,7 @@ void Part::warn() {
   request.set_steps_only(true);
   if (const auto answer = cluster_.signal(request); !answer) say("%s", answer.error().message.c_str());
   for (const node::Process& process : node::descendants(node::read_all_processes(), {::getpid()})) {
-    // srun hands on what it gets: its tasks have it already.
+    // srun passes on what it gets: its tasks have it already.
     if (catches(process.pid, signal_) && !node::runs_this_program(process.pid)) ::kill(process.pid, signal_);
   }
 }
@@ -192,7 +192,7 @@ void Part::wait_for(pid_t child) {
   sigset_t signals;
   ::sigemptyset(&signals);
   for (const int one : {SIGCHLD, SIGTERM, signal_}) ::sigaddset(&signals, one);
-  // Before the limit strikes, so that what does not end by itself is requeued and not timed out.
+  // Before the limit strikes, so that a program that does not end is requeued, not timed out.
   const int64_t last_moment = limit_ - std::min<int64_t>(kMaxReserveSeconds, warn_ / 2);
   for (;;) {
     if (const pid_t ended = ::waitpid(child, &status_, WNOHANG); ended == child) return;
@@ -206,7 +206,7 @@ void Part::wait_for(pid_t child) {
     const timespec patience{std::max<int64_t>(1, std::min<int64_t>(left, 3600)), 0};
     const int got = ::sigtimedwait(&signals, nullptr, &patience);
     if (got == signal_) warn();
-    if (got == SIGTERM) stopping_ = true;  // its processes have it, too
+    if (got == SIGTERM) stopping_ = true;  // its processes have got it, too
   }
 }
 
@@ -229,7 +229,7 @@ int Part::decide(int status) {
     return code == 0 ? kNotDone : code;
   }
   goes_on_ = true;
-  // Being requeued means being ended: the SIGTERM comes.
+  // A requeue ends the job: waits for the SIGTERM.
   sigset_t signals;
   ::sigemptyset(&signals);
   ::sigaddset(&signals, SIGTERM);
@@ -254,7 +254,7 @@ int Part::run(const std::string& script, const std::vector<std::string>& argumen
     const auto restored = checkpoint_->restore();
     if (!restored) {
       say("the program cannot go on from the state that was kept: %s", restored.error().message.c_str());
-      goes_on_ = true;  // so that it stays, for whoever mends what is wrong
+      goes_on_ = true;  // keeps it for a later repair
       return 1;
     }
     child_ = *restored;
@@ -283,8 +283,8 @@ void Part::start(const std::string& script, const std::vector<std::string>& argu
   ::_exit(127);
 }
 
-// The job's own script, from behind the lines that lead here, as a file that can be run: in this directory,
-// where it is while the chain lasts, or else with the job's temporary files.
+// Returns the job's own script, from behind the lines that lead here, as an executable file: in this
+// directory while the chain lasts, or else with the job's temporary files.
 Result<std::string> take_script(const std::string& path, uint32_t job_id, const std::string& kept_in) {
   const auto whole = os::read_file(path, kMaxScriptBytes);
   if (!whole) return failure(whole.error());
@@ -297,7 +297,7 @@ Result<std::string> take_script(const std::string& path, uint32_t job_id, const 
   if (!kept_in.empty()) {
     if (const Status made = os::make_directories(kept_in, 0700); !made) return failure(made.error());
     const std::string name = kept_in + "/script";
-    if (::access(name.c_str(), F_OK) == 0) return name;  // a program that goes on has it open
+    if (::access(name.c_str(), F_OK) == 0) return name;  // a continued program has it open
     if (const Status written = os::replace_file(name, whole->substr(at), 0700); !written)
       return failure(written.error());
     return name;

@@ -28,10 +28,10 @@ std::string criu() {
   return "";
 }
 
-// The first of its complaints.
+// Returns the first of its error messages.
 std::string complaint_in(std::string_view text) {
   for (const std::string_view line : text::split(text, '\n')) {
-    if (line.ends_with("exited, status=1")) continue;  // of a helper's, which is said where all is well, too
+    if (line.ends_with("exited, status=1")) continue;  // of a helper, which is printed without an error, too
     if (const size_t at = line.find("Error ("); at != std::string_view::npos) {
       const size_t behind = line.find("): ", at);
       return std::string(text::trim(line.substr(behind == std::string_view::npos ? at : behind + 3)));
@@ -49,7 +49,7 @@ Status run_criu(std::vector<std::string> words, const std::string& log) {
   return failure(complaint_in(text ? *text : done->output));
 }
 
-// The files that this process's output goes to, as CRIU names them in what it kept: without the first slash.
+// The output files of this process, as CRIU names them in the kept state: without the first slash.
 std::string kept_name(int fd) {
   char path[PATH_MAX];
   const ssize_t length = ::readlink(("/proc/self/fd/" + std::to_string(fd)).c_str(), path, sizeof path);
@@ -59,8 +59,8 @@ std::string kept_name(int fd) {
 }  // namespace
 
 Status criu_is_usable() {
-  // Nothing of root's does it for others: CRIU opens the files that a program had again, by name and with its
-  // own rights, so who puts another file in the place of one would get it opened with root's.
+  // No program of root's does it for others: CRIU reopens a program's files by name and with its own rights,
+  // so a user could replace one of them and get a file opened with root's rights.
   const std::string who = ::geteuid() == 0 ? "" : " (it wants root's rights, and is for root's own jobs)";
   if (criu().empty()) return failure("criu is not installed" + who);
   const auto done = os::run_captured({criu(), "check"}, {.timeout_seconds = kSecondsToCheck});
@@ -97,7 +97,7 @@ Result<pid_t> Checkpoint::restore() {
                                     "--tcp-close",       "--file-locks",
                                     "--restore-sibling", "--restore-detached",
                                     "--pidfile",         pid_file};
-  // The log has grown since; opened anew it would not be what it was.
+  // The log has grown since, so a reopened one would differ.
   constexpr int kFirst = 100;
   std::vector<int> held;
   std::vector<std::string> names;

@@ -1,6 +1,6 @@
-// The state of a program that cannot save it by itself, kept by CRIU between two parts of a chain.
+// Keeps the state of a program that cannot save it by itself, between two parts of a chain, by CRIU.
 //
-// Blocking; one thread. CRIU wants root's rights, and a kernel that it knows: `usable()` asks it.
+// Blocking; one thread. CRIU needs root's rights and a suitable kernel: `usable()` checks.
 #pragma once
 
 #include <sys/types.h>
@@ -12,20 +12,20 @@
 
 namespace minke::helpers {
 
-// Why CRIU cannot be used by this user on this machine, in its own words.
+// Returns why this user cannot use CRIU on this machine, in its own words.
 Status criu_is_usable();
 
 class Checkpoint {
  public:
-  // `directory`: absolute; made with the first state that is kept.
+  // `directory` is absolute; the first kept state creates it.
   explicit Checkpoint(std::string directory) : directory_(std::move(directory)) {}
 
   bool exists() const;
-  // Keeps the state of `root`, a session leader, and of all below it, and ends them. Where that fails they
-  // run on, and a state that was kept before is still there.
+  // Keeps the state of `root`, a session leader, and of all below it, and ends them. If that fails they
+  // continue to run, and an earlier kept state is still there.
   Status take(pid_t root);
-  // What was kept runs again, as this process's child, with this process's standard output and error in the
-  // place of those that it had. Returns its pid, which is the one it had.
+  // Runs the kept state again as this process's child, with this process's standard output and error in place
+  // of its own. Returns its pid, which is the same as before.
   Result<pid_t> restore();
   void remove();
 

@@ -67,7 +67,7 @@ Status copy_tree(const std::string& from, const std::string& to, const CopyOptio
   if (S_ISLNK(status.st_mode)) return copy_link(from, to, options);
   if (S_ISREG(status.st_mode)) return copy_file(from, to, options);
   if (!S_ISDIR(status.st_mode)) return {};
-  // Listed before the copy is made, which may lie in it.
+  // Lists them before the copy is made, which may lie within.
   std::vector<std::string> names;
   std::error_code problem;
   for (std::filesystem::directory_iterator next(from, problem), end; !problem && next != end;

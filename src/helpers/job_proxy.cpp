@@ -36,7 +36,7 @@ sockaddr_in loopback(uint16_t port) {
   return address;
 }
 
-// Nobody's at the moment. Who takes it in between makes tinyproxy fail, and is not connected to.
+// Returns a port that is free now. If somebody else takes it, tinyproxy fails; we do not connect to them.
 uint16_t free_port() {
   const os::UniqueFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address = loopback(0);
@@ -47,7 +47,7 @@ uint16_t free_port() {
   return ntohs(address.sin_port);
 }
 
-// A file that has no name, for a program that is given /proc/self/fd/N.
+// Returns a file without a name, for a program that gets /proc/self/fd/N.
 Result<os::UniqueFd> unnamed_file(const std::string& text) {
   os::UniqueFd file(::memfd_create("proxy", 0));
   if (!file || ::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()))
@@ -59,7 +59,7 @@ std::string path_of(const os::UniqueFd& file) {
   return "/proc/self/fd/" + std::to_string(file.get());
 }
 
-// Regular expressions, one a line.
+// Returns regular expressions, one on each line.
 std::string filter(const std::vector<std::string>& allowed) {
   std::string text;
   for (const std::string& host : allowed) {
@@ -84,10 +84,10 @@ std::string settings(const JobProxyOptions& options, uint16_t port, const std::s
 
 struct Proxy {
   uint16_t port = 0;
-  os::UniqueFd log;  // what it says; its end is the proxy's
+  os::UniqueFd log;  // its output; its end is the proxy's
 };
 
-// Reads on until it says that it serves.
+// Reads on until the proxy reports that it serves.
 Status wait_until_it_serves(int log) {
   std::string said;
   while (said.find("Accepting connections") == std::string::npos) {
@@ -139,7 +139,7 @@ Result<Proxy> start(const JobProxyOptions& options) {
 struct Stream {
   int from, to;
   std::array<char, 16384> bytes;
-  size_t begin = 0, end = 0;  // what was read and is not written yet
+  size_t begin = 0, end = 0;  // read and not written yet
   bool ended = false;         // nothing more comes
   bool closed = false;        // and that was passed on
 
@@ -191,20 +191,20 @@ void accept_one(int listening, uint16_t port, std::list<Connection>& connections
   connections.emplace_back(std::move(job), std::move(proxy));
 }
 
-// What is to be waited for: the proxy's words, new connections, then two descriptors of each connection.
+// Returns what to wait for: the proxy's output, new connections, then two descriptors of each connection.
 std::vector<pollfd> awaited(int listening, const Proxy& proxy, const std::list<Connection>& connections) {
   std::vector<pollfd> polled = {{proxy.log.get(), POLLIN, 0}, {listening, POLLIN, 0}};
   if (connections.size() >= kMostConnections) polled[1].events = 0;
   for (const Connection& one : connections) {
     for (const int fd : {one.job.get(), one.proxy.get()}) {
       const auto events = static_cast<short>(one.out.wanted_of(fd) | one.in.wanted_of(fd));
-      polled.push_back({events == 0 ? -1 : fd, events, 0});  // a hang-up would be told of again and again
+      polled.push_back({events == 0 ? -1 : fd, events, 0});  // a hang-up would be reported again and again
     }
   }
   return polled;
 }
 
-// Until the proxy ends.
+// Runs until the proxy ends.
 void relay(int listening, const Proxy& proxy) {
   std::list<Connection> connections;
   for (;;) {
@@ -216,7 +216,7 @@ void relay(int listening, const Proxy& proxy) {
     for (auto one = connections.begin(); one != connections.end(); at += 2) {
       const bool touched = polled[at].revents != 0 || polled[at + 1].revents != 0;
       const bool gone = (polled[at].revents | polled[at + 1].revents) & (POLLERR | POLLNVAL);
-      // Both: an answer is passed on where the request can no longer be.
+      // Moves both: an answer is passed on even if the request no longer can be.
       const bool sends = !touched || one->out.move();
       const bool receives = !touched || one->in.move();
       const bool broken = !sends || !receives || (touched && gone);

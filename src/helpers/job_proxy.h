@@ -1,8 +1,8 @@
-// `minke job-proxy`: the way of one offline job to the hosts that it may reach.
+// `minke job-proxy`: connects one offline job to the hosts that it may reach.
 //
-// The launcher starts it when something of the job connects, with the socket of the job's network as standard
-// input, and kills it with the job. It is nobody on the machine's side; what it lets through tinyproxy
-// decides, which it starts for itself on the machine's loopback and which dies with it.
+// The launcher starts it when a process of the job connects, with the socket of the job's network as standard
+// input, and kills it with the job. On the machine's side it runs as nobody. It starts tinyproxy on the
+// machine's loopback, which decides what may pass, and which dies with it.
 #pragma once
 
 #include <cstdint>

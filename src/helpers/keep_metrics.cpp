@@ -22,15 +22,15 @@ namespace minke::helpers {
 
 namespace {
 
-constexpr size_t kMostKept = 200;              // metrics of a job's record
+constexpr size_t kMostKept = 200;              // metrics in a job's record
 constexpr std::chrono::seconds kMostTime{60};  // for one job: file systems may hang
 constexpr int kTries = 10;
 constexpr std::chrono::milliseconds kBetweenTries{500};  // while the record is not written yet
 
-// In a process that is the owner's.
+// Runs in a process of the owner's.
 void keep_as_owner(const model::JobRecord& job) {
   if (::nice(10) == -1) errno = 0;
-  const auto cluster = engine::open(engine::Start::kNever);  // as the owner, too
+  const auto cluster = engine::open(engine::Start::kNever);  // also as the owner
   if (!cluster) return;
   MetricSearch search = search_for(**cluster, job);
   search.update();

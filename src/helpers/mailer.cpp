@@ -1,8 +1,8 @@
-// minke mailer: writes and sends the messages that the daemon hands it on its standard input (a MailBatch),
-// and says on its standard output what became of each: "ID sent", "ID refused REASON", "ID later REASON".
+// minke mailer: writes and sends the messages that the daemon passes on standard input (a MailBatch), and
+// reports each result on standard output: "ID sent", "ID refused REASON", "ID later REASON".
 //
-// A process of its own, so that neither a slow mail server nor a user's slow file system keeps the daemon.
-// What it does not report, the daemon tries again. One thread.
+// It is a process of its own, so that neither a slow mail server nor a user's slow file system delays the
+// daemon. The daemon tries unreported messages again. One thread.
 #include <unistd.h>
 
 #include <csignal>
@@ -58,7 +58,7 @@ bool has_failed(const model::JobRecord& job) {
          job.state() != model::JOB_REQUEUED;
 }
 
-// The run that the message is about; of an array, the array's own record and the tasks that failed.
+// Finds the run that the message is about; for an array, its own record and the tasks that failed.
 Status find_job(engine::Engine& cluster, MailContents& mail) {
   const model::MailMessage& message = mail.message;
   api::QueryAccountingRequest query;
@@ -88,7 +88,7 @@ Status find_job(engine::Engine& cluster, MailContents& mail) {
   return {};
 }
 
-// The end of what the job wrote, where the message is to have it.
+// Reads the end of the job's output, if the message includes it.
 void find_log(MailContents& mail) {
   const model::JobRecord& job = mail.job.job();
   const auto event = mail.message.event();
@@ -99,7 +99,7 @@ void find_log(MailContents& mail) {
   auto text = os::read_tail_as(job.uid(), job.gid(), mail.log_path, kLogBytes);
   if (text) {
     mail.log = std::move(*text);
-    // Where it was cut there may be half a line.
+    // The cut may leave half a line.
     if (mail.log.size() == kLogBytes) mail.log.erase(0, mail.log.find('\n') + 1);
   } else {
     mail.log_path.clear();

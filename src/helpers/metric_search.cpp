@@ -25,7 +25,7 @@ constexpr int kMaxDepth = 8;
 constexpr size_t kMaxEntries = 50000;  // looked at in one search
 constexpr size_t kMaxFiles = 500;
 constexpr uint64_t kMaxBytes = uint64_t{1} << 30;  // read of one file
-constexpr int64_t kSlack = 5;  // s: clocks of file systems, and what is written when the job is over
+constexpr int64_t kSlack = 5;  // s: for clocks of file systems, and writes at the job's end
 
 bool is_skipped(const std::string& name) {
   static const std::set<std::string> names = {"site-packages", "node_modules", "__pycache__",
@@ -33,11 +33,11 @@ bool is_skipped(const std::string& name) {
   return names.contains(name) || (name.starts_with('.') && name != ".minke");
 }
 
-// How well a path tells that a job wrote it.
+// How clearly a path names a job as its writer.
 enum class Naming { kNone, kWeak, kStrong };
 
-// Strong: "job12", "slurm-12", or the number alone where it is long enough to be no other number. Weak:
-// "log-12.csv", which may also be the twelfth of something.
+// Strong: "job12", "slurm-12", or the number alone if it is long enough to be unique. Weak: "log-12.csv",
+// which may also be the twelfth of something.
 Naming naming_of(std::string_view path, const std::string& number) {
   Naming found = Naming::kNone;
   constexpr size_t kLongEnough = 4;  // characters
@@ -106,7 +106,7 @@ std::vector<model::JobRecord> rivals_of(const model::JobRecord& job,
   return rivals;
 }
 
-// Of the job itself, and then of each rival: how well any file is named after it.
+// For the job itself, and then for each rival: how clearly any file is named after it.
 struct MetricSearch::Names {
   Naming own = Naming::kNone;
   std::vector<Naming> rivals;
@@ -144,7 +144,7 @@ void MetricSearch::look_into(const std::string& directory, int depth) {
     if (!parser) continue;
     struct stat status;
     if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) continue;
-    // Written while it ran. What goes on being written afterwards is another's.
+    // Must be written while the job ran. A file that is still written later is another job's.
     if (!may_have_written(job_, status.st_mtime, 1, kSlack)) continue;
     File file;
     file.parser = std::move(parser);
@@ -158,7 +158,7 @@ void MetricSearch::read_file(const std::string& path, File& file) {
   struct stat status;
   if (!descriptor || ::fstat(descriptor.get(), &status) != 0 || !S_ISREG(status.st_mode)) return;
   if ((file.inode != 0 && status.st_ino != file.inode) || static_cast<uint64_t>(status.st_size) < file.read) {
-    // Another file in its place, or it was begun anew.
+    // It is another file in its place, or it was begun anew.
     File fresh;
     fresh.parser = ml::make_metric_parser(fs::path(path).filename().string());
     file = std::move(fresh);
@@ -192,12 +192,12 @@ void MetricSearch::update() {
 
 namespace {
 
-// A directory without a name has nothing in it.
+// An empty directory name contains nothing.
 bool is_within(const std::string& path, const std::string& directory) {
   return !directory.empty() && path.starts_with(directory + "/");
 }
 
-// What a rival's place and time say for it, beside the job, which `surely` ran then or only may have.
+// What a rival's place and time count for, beside the job, which `surely` or only possibly ran then.
 enum class Claim { kNone, kEqual, kStronger };
 Claim claim_of(const model::JobRecord& rival, const std::string& path, int64_t written, bool surely) {
   if (!is_below(path, rival.spec().work_dir()) || !may_have_written(rival, written, 1, kSlack))

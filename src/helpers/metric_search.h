@@ -1,10 +1,10 @@
-// The files of a job in which metrics may be, and what they hold so far. Read with this process's own rights.
-// One thread.
+// Finds the files of a job that may have metrics, and reads what they have so far. With this process's own
+// rights. One thread.
 //
-// A file is the job's where it lies below the job's directory (or its $SLURM_TMPDIR) and was written while
-// the job ran; where some of these have the job's number in their path ("job12"), only those are. A W&B run
-// names its job itself. Where a rival may have written it just as well (another job of the user's that ran
-// there at that time), "log-12.csv" names its job, too; what no name tells apart is nobody's, and disputed.
+// A file is the job's if it lies below the job's directory (or its $SLURM_TMPDIR) and was written while the
+// job ran; if some of these have the job's number in their path ("job12"), only those are. A W&B run names
+// its job. If a rival may have written it as well (another job of the user there at that time), "log-12.csv"
+// counts as naming its job, too; a file that no name assigns is nobody's, and disputed.
 #pragma once
 
 #include <sys/types.h>
@@ -21,26 +21,26 @@
 
 namespace minke::helpers {
 
-// The user's other jobs that ran where and while the job did; of `records`, which may hold any jobs.
+// Returns the user's other jobs that ran in the same place and time; `records` may have any jobs.
 std::vector<model::JobRecord> rivals_of(const model::JobRecord& job,
                                         const std::vector<const model::JobRecord*>& records);
 
 class MetricSearch {
  public:
-  // `tmp_dir`: of the job while it runs; may be empty.
+  // `tmp_dir` is that of the running job; it may be empty.
   MetricSearch(const model::JobRecord& job, std::string work_dir, std::string tmp_dir);
 
-  // Files by name, whatever they are of. Errors: no file of a kind that is known.
+  // Uses files by name, whatever they are. Fails if a file is of no known kind.
   Status use_only(const std::vector<std::string>& paths);
   void set_rivals(std::vector<model::JobRecord> rivals) { rivals_ = std::move(rivals); }
-  // Looks for files, and reads what is new in them. Costs little where nothing is.
+  // Looks for files, and reads their new data. Costs little if there is none.
   void update();
 
-  // All that was read; of a name in several files, the series with the later end.
+  // Returns all that was read; if several files have a name, the series with the later end.
   ml::MetricSet all() const;
   std::vector<std::string> paths() const;     // of the files that are the job's
-  std::vector<std::string> problems() const;  // "PATH: what is wrong", of damaged files
-  std::string dispute() const;  // of which files it cannot be told whose they are; empty: of none
+  std::vector<std::string> problems() const;  // "PATH: what is wrong", for damaged files
+  std::string dispute() const;                // the files whose owner is ambiguous; empty: none
 
  private:
   struct File {
@@ -53,7 +53,7 @@ class MetricSearch {
   };
   void look_into(const std::string& directory, int depth);
   void read_file(const std::string& path, File& file);
-  // Whose names stand in the files' paths; asked once for all files.
+  // The jobs named in the files' paths; computed once for all files.
   struct Names;
   enum class Owner { kJob, kAnother, kUnknown };
   Owner owner_of(const std::string& path, const File& file, const Names& names) const;

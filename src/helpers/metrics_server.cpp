@@ -33,8 +33,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr size_t kMostRequestBytes = 8192;
 constexpr std::chrono::seconds kPatience(5);      // from a connection to the answer's last byte
-constexpr size_t kMostConnections = 64;           // the one that has been there longest makes room
-constexpr std::chrono::milliseconds kFresh(500);  // who asks often does not keep the daemon busy
+constexpr size_t kMostConnections = 64;           // the oldest one makes room
+constexpr std::chrono::milliseconds kFresh(500);  // frequent requests do not keep the daemon busy
 
 Result<os::UniqueFd> listen_at(const std::string& address) {
   const size_t colon = address.rfind(':');
@@ -71,7 +71,7 @@ struct Connection {
   os::UniqueFd socket;
   Clock::time_point deadline;
   std::string request;
-  std::string answer;  // empty: the request is not complete
+  std::string answer;  // empty: the request is incomplete
   size_t sent = 0;
 };
 
@@ -93,7 +93,7 @@ bool send_some(Connection& connection) {
   return connection.sent < connection.answer.size();
 }
 
-// The path of a GET; empty: it is something else.
+// Returns the path of a GET; empty for anything else.
 std::string path_of(const std::string& request) {
   if (!request.starts_with("GET ")) return "";
   const std::string path = request.substr(4, request.find_first_of(" \r", 4) - 4);
@@ -105,7 +105,7 @@ std::string reply(std::string_view status, std::string_view type, const std::str
          "\r\nContent-Length: " + std::to_string(body.size()) + "\r\nConnection: close\r\n\r\n" + body;
 }
 
-// Asks once: a daemon that is gone is not started again for this.
+// Asks once: it does not restart a daemon that is gone.
 Status ask(rpc::Channel& daemon, const rpc::ClientMessage& request, view::MetricsFacts& facts) {
   if (const Status sent = daemon.send(request); !sent) return sent;
   for (;;) {
@@ -134,13 +134,13 @@ Result<view::MetricsFacts> ask(rpc::Channel& daemon) {
   return facts;
 }
 
-// Who has connected, and what they are told. All are waited for together: nobody holds up the others.
+// The connected clients and their answers. One poll waits for all of them: nobody holds up the others.
 class Server {
  public:
   Server(engine::embedded::Client& client, os::UniqueFd listening)
       : client_(client), listening_(std::move(listening)) {}
 
-  // Until standard input is closed, or the daemon is gone. An exit code.
+  // Runs until standard input is closed, or the daemon is gone. Returns an exit code.
   int run() {
     while (!daemon_gone_) {
       const auto now = Clock::now();
@@ -223,7 +223,7 @@ int serve_metrics(const std::string& home, const std::string& address) {
   ::setenv("MINKE_HOME", home.c_str(), 1);
   auto listening = listen_at(address);
   if (!listening) return fail(listening.error());
-  // The daemon knows it as who it was when it connected; what comes from outside is read without rights.
+  // The daemon knows the connection by the user at its start; outside input is read without rights.
   const auto cluster = engine::open(engine::Start::kNever);
   if (!cluster) return fail(cluster.error());
   const auto client = (*cluster)->steps_with_descriptors();

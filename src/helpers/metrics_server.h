@@ -1,5 +1,5 @@
-// The server of /metrics: a process of its own, so that nobody who connects keeps the daemon from its work.
-// The daemon starts it where the configuration asks for it.
+// The server of /metrics: a process of its own, so that its clients do not delay the daemon. The daemon
+// starts it if the configuration asks for it.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Whose tiers of storage the commands speak of, and where those are. One thread.
+// The user whose tiers of storage the commands show, and where those are. One thread.
 #pragma once
 
 #include <sys/types.h>
@@ -22,8 +22,8 @@ struct Person {
 };
 
 Person whoever_runs_this();
-// An empty name means whoever runs this. Fails if there is no such user; another one is asked for by somebody
-// who is not root.
+// An empty name means the calling user. Fails if there is no such user, and if a user other than root
+// asks for another one.
 Result<Person> person_named(const std::string& user);
 
 struct TierConfiguration {
@@ -32,11 +32,11 @@ struct TierConfiguration {
   std::vector<storage::Tier> tiers;  // none: the cluster has none
 };
 Result<TierConfiguration> tier_configuration();
-// Errors: it has none (kNoTiers).
+// Fails if the cluster has none (kNoTiers).
 Result<TierConfiguration> cluster_with_tiers();
 Result<std::vector<storage::Tier>> configured_tiers();
 
-// Lines for a login shell: export SCRATCH=…, where the shell has none. Nothing where there are no tiers.
+// Returns lines for a login shell: export SCRATCH=…, unless the shell has one. Empty if there are no tiers.
 std::string tier_exports(bool csh);
 
 }  // namespace minke::helpers

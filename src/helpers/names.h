@@ -1,5 +1,5 @@
-// What the commands for files share: names of users and groups, paths as users give them, errors by path.
-// One thread.
+// Shared by the commands for files: names of users and groups, paths as users give them, errors
+// by path. One thread.
 #pragma once
 
 #include <sys/types.h>
@@ -25,11 +25,11 @@ class NameTable {
   std::map<gid_t, std::string> groups_;
 };
 
-// Where a path that the user gave leads to: what comes after it follows no link. As it is where it leads
-// nowhere.
+// Resolves links in a path that the user gave; the operation itself then follows none. Returns it unchanged
+// if it leads nowhere.
 std::string following(const std::string& path);
 
-// Prints the errors kept, and how many there were. Returns the exit status: 1 where there was one.
+// Prints the errors kept, and how many there were. Returns the exit status: 1 if there was one.
 int report_errors(std::string_view command, const std::vector<Error>& errors, uint64_t count);
 
 }  // namespace minke::helpers

@@ -1,5 +1,5 @@
-// What helper programs do once they are started (os/helper_program.h). Each is main() of its program: it
-// returns the exit status, and is called at most once in a process. Those of more than one function have
+// The helper programs that os/helper_program.h starts. Each is the main() of its program: it returns
+// the exit status, and is called at most once in a process. Those of more than one function have
 // headers of their own.
 #pragma once
 
@@ -8,7 +8,7 @@
 namespace minke::helpers {
 
 int mailer(const std::string& home, const std::string& configuration);
-// One part of a chain: the batch script that `minke chain` makes calls it.
+// One part of a chain: the batch script of `minke chain` calls it.
 int chain_part_main(int argc, char** argv);
 int task_main(int argc, char** argv);
 int trigger_program_main(int argc, char** argv);
@@ -17,9 +17,9 @@ int storage_keep_main(int argc, char** argv);
 int storage_watch_main(int argc, char** argv);
 int stage_server_main(int argc, char** argv);
 
-// Where storage-watch publishes what it knows, in a cluster's home.
+// The directory where storage-watch publishes its counts, in a cluster's home.
 std::string live_directory(const std::string& home);
-// Where the list stands of what is to be purged from a directory of scratch.
+// The list of what is to be purged from a directory of scratch.
 std::string purge_list(const std::string& path);
 
 }  // namespace minke::helpers

@@ -1,7 +1,7 @@
-// minke prolog-program: runs the programs of one prolog or epilog, in order, until one fails. Started by the
-// daemon (engine/embedded/launching/prolog_runs.h): its standard input is the order, its standard output
-// takes the outcome, and tells by having no reader any more that the daemon is gone. Then all of it ends, for
-// the next daemon to do it again. One thread.
+// minke prolog-program: runs the programs of one prolog or epilog, in order, until one fails. The daemon
+// starts it (engine/embedded/launching/prolog_runs.h): standard input has the order, standard output takes
+// the outcome. When standard output has no reader any more, the daemon is gone: all of it ends, and the next
+// daemon does it again. One thread.
 #include "helpers/prolog_program.h"
 
 #include <fcntl.h>
@@ -31,7 +31,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr size_t kMostOutput = size_t{64} << 10;     // that is kept of what the programs say
+constexpr size_t kMostOutput = size_t{64} << 10;     // kept of the programs' output
 constexpr auto kTermTime = std::chrono::seconds(2);  // between SIGTERM and SIGKILL
 
 std::string read_all(int fd) {
@@ -83,7 +83,7 @@ struct Child {
   os::UniqueFd handle, output, failure;
 };
 
-// Why it was not executed, an errno; 0: it was. It has ended, or executes its program.
+// Returns why it was not executed, an errno; 0: it was. It has ended, or executes its program.
 int failure_of(const Child& child) {
   int error = 0;
   ssize_t got;
@@ -133,7 +133,7 @@ Result<Child> start(const std::string& program, const std::vector<char*>& enviro
   return child;
 }
 
-// Bounded, so that one that says things without end does not keep its time limit from being seen.
+// Bounded, so that endless output does not hide the end of the time limit.
 void keep_output(int fd, std::string& output) {
   char buffer[4096];
   for (int reads = 0; reads < 32; ++reads) {
@@ -143,7 +143,7 @@ void keep_output(int fd, std::string& output) {
   }
 }
 
-// What a program leaves running goes on without us, as with Slurm: only its own end is waited for.
+// Waits only for the program itself, as Slurm does: processes that it leaves continue without us.
 Status run(const std::string& program, const std::vector<char*>& environment,
            std::optional<Clock::time_point> deadline, engine::PrologOutcome& outcome) {
   if (::access(program.c_str(), R_OK | X_OK) != 0) return failure_from_errno(program, errno);

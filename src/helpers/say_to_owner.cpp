@@ -19,7 +19,7 @@ namespace {
 
 constexpr size_t kMostBytes = 8192;
 
-// "salloc", as it was called.
+// "salloc": the name that it was called by.
 std::string name_of(const std::string& process) {
   const auto arguments = os::read_file(process + "/cmdline", 1 << 20);
   std::string name = arguments ? arguments->substr(0, arguments->find('\0')) : std::string();
@@ -27,7 +27,7 @@ std::string name_of(const std::string& process) {
   return name.empty() ? "srun" : name;
 }
 
-// With the user's rights.
+// Runs with the user's rights.
 int say(pid_t pid, uint64_t start_ticks, const std::string& message) {
   const std::string process = "/proc/" + std::to_string(pid);
   const os::UniqueFd directory(::open(process.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));

@@ -1,8 +1,8 @@
 // minke say-to-owner PID START UID GID, for the daemon's own use (engine/embedded/watching/owner_notices.h):
-// appends its standard input, as one line, to what a process of the user's has as its standard error.
+// appends its standard input, as one line, to the standard error of a user's process.
 //
-// A child with the user's rights opens and writes it: what he may not write stays as it is. This process
-// waits for that child for seconds at most, and then kills it. One thread.
+// A child with the user's rights opens and writes it: files that the user may not write stay unchanged. This
+// process waits for the child for some seconds at most, and then kills it. One thread.
 #pragma once
 
 namespace minke::helpers {

@@ -52,7 +52,7 @@ void answer(int socket, const std::string& text) {
   (void)!::send(socket, text.data(), std::min(text.size(), kMostBytes), MSG_NOSIGNAL);
 }
 
-// In a child of its own: a source that hangs keeps nobody else waiting.
+// Runs in a child of its own: a source that hangs delays nobody else.
 void serve(int socket, const rpc::Peer& peer, const std::string& tmp_root, uint64_t quota) {
   ::alarm(kMostSeconds);
   std::array<char, kMostBytes> text;
@@ -84,8 +84,8 @@ void serve(int socket, const rpc::Peer& peer, const std::string& tmp_root, uint6
                         : "0 " + std::to_string(staged.error().code) + " " + staged.error().message);
 }
 
-// Unmounts the images of jobs that are gone, in a child of its own. That a job's directory goes is only
-// listened for while there is such an image.
+// Unmounts the images of jobs that are gone, in a child of its own. It watches for the removal of a job's
+// directory only while there is such an image.
 class Tidying {
  public:
   explicit Tidying(std::string tmp_root)
@@ -106,7 +106,7 @@ class Tidying {
     const auto now = std::chrono::steady_clock::now();
     if (!due_ || child_ != 0 || now - last_ < kBetween) return;
     last_ = now;
-    // Before the look, so that nothing is missed that happens meanwhile.
+    // Watches before it looks, so that it misses nothing that happens meanwhile.
     if (watch_ < 0)
       watch_ = ::inotify_add_watch(events_.get(), tmp_root_.c_str(), IN_DELETE | IN_MOVED_FROM | IN_ONLYDIR);
     due_ = false;
@@ -137,7 +137,7 @@ class Tidying {
   bool first_ = true;
 };
 
-// Where everybody may ask. An invalid descriptor: errno says why.
+// Listens where everybody may ask. An invalid descriptor means failure, with errno.
 os::UniqueFd listen_at(const std::string& path) {
   const auto address = address_of(path);
   os::UniqueFd listening(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -151,8 +151,8 @@ os::UniqueFd listen_at(const std::string& path) {
 
 }  // namespace
 
-// Arguments: the root of jobs' directories; minke.toml. Ends when nobody reads its output any more, the
-// daemon.
+// Arguments: the root of jobs' directories; minke.toml. Ends when the daemon does not read
+// its output any more.
 int stage_server_main(int argc, char** argv) {
   if (argc < 2 || ::geteuid() != 0) return 2;
   const std::string tmp_root = argv[1], path = tmp_root + kSocket;
@@ -179,7 +179,7 @@ int stage_server_main(int argc, char** argv) {
   for (;;) {
     tidying.go_on();
     pollfd ready[] = {{listening.get(), POLLIN, 0}, {STDOUT_FILENO, 0, 0}, {tidying.events(), POLLIN, 0}};
-    // Ended children are looked for when somebody comes; until then they are a few at most.
+    // Ended children are collected when a client comes; until then they are few.
     if (::poll(ready, 3, busy.empty() && !tidying.wants_time() ? -1 : 1000) < 0 && errno != EINTR) break;
     reap();
     if (ready[2].revents != 0) tidying.note_event();
@@ -212,7 +212,7 @@ std::string last_name(std::string path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-// The source's name, with the source and the job's directory as descriptors.
+// Sends the source's name, with the source and the job's directory as descriptors.
 bool send_request(int socket, std::string name, int source, int directory) {
   iovec part{name.data(), name.size()};
   alignas(cmsghdr) std::array<char, CMSG_SPACE(2 * sizeof(int))> control{};

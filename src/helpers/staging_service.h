@@ -1,5 +1,5 @@
-// The node cache of a shared cluster, as jobs reach it: root's server keeps it (storage/shared_cache.h),
-// `minke stage` hands it descriptors. Blocking; any thread.
+// The node cache of a shared cluster, from a job's side: root's server keeps it (storage/shared_cache.h), and
+// `minke stage` sends it descriptors. Blocking; any thread.
 #pragma once
 
 #include <optional>
@@ -9,8 +9,8 @@
 
 namespace minke::helpers {
 
-// Brings the source to `directory`, a job's own, as a link into the cache. Nothing: nobody serves here, or
-// this source is not for sharing; then it is brought otherwise.
+// Brings the source to `directory`, a job's own, as a link into the cache. Returns nothing if there is no
+// server, or the source cannot be shared; the caller then brings it another way.
 std::optional<storage::Staged> stage_by_server(const std::string& source, const std::string& directory);
 
 }  // namespace minke::helpers

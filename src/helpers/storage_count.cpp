@@ -1,6 +1,6 @@
 // minke storage-count: counts directories for the daemon. Their paths come on standard input, each ended by
-// NUL; for each a line goes to standard output: its number, bytes of space, files, milliseconds. What cannot
-// be counted has none.
+// NUL; for each, a line goes to standard output: its number, bytes of space, files, milliseconds. A directory
+// that cannot be counted has no line.
 #include <unistd.h>
 
 #include <chrono>
@@ -18,7 +18,7 @@
 
 namespace minke::helpers {
 
-// Argument: the cluster's home, where a count is kept up to date, perhaps.
+// Argument: the cluster's home, which may have an up-to-date count.
 int storage_count_main(int argc, char** argv) {
   constexpr size_t kMaxBytes = 1 << 20;
   std::string input;
@@ -26,14 +26,14 @@ int storage_count_main(int argc, char** argv) {
   for (ssize_t got; (got = ::read(STDIN_FILENO, buffer, sizeof buffer)) > 0 && input.size() < kMaxBytes;)
     input.append(buffer, static_cast<size_t>(got));
   os::raise_descriptor_limit();
-  // What jobs do comes first.
+  // Jobs have priority.
   if (::nice(10) == -1) view::print_error("minke storage-count", "it runs as fast as everything else");
   size_t number = 0;
   for (size_t at = 0; at < input.size(); ++number) {
     const std::string path = input.c_str() + at;
     at += path.size() + 1;
     const auto begin = std::chrono::steady_clock::now();
-    // What others have mounted below is no part of the tier.
+    // Other file systems mounted below are not part of the tier.
     const std::string followed = following(path);
     auto amount = argc > 1 ? storage::live_amount(live_directory(argv[1]), followed) : std::nullopt;
     if (!amount) {

@@ -1,9 +1,9 @@
-// minke storage-keep: what is due by the calendar in the cluster's tiers: snapshots, and the purge of scratch
-// with its notices. The daemon starts it (engine/embedded/watching/storage_keeping.h); it says at its end in
-// how many seconds it has something to do again.
+// minke storage-keep: does what the calendar requires in the cluster's tiers: snapshots, and the purge of
+// scratch with its notices. The daemon starts it (engine/embedded/watching/storage_keeping.h); at its end it
+// prints in how many seconds the next step is due.
 //
-// Where it is stands in storage-state/ in the cluster's home. A step is noted when it has been done: one that
-// was killed is done again, which does no harm. In a shared cluster what touches a user's scratch runs with
+// storage-state/ in the cluster's home holds its progress. A step is noted when it has been done: a killed
+// step is done again, which does no harm. In a shared cluster, whatever touches a user's scratch runs with
 // that user's rights.
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -49,7 +49,7 @@ namespace {
 constexpr char kName[] = "minke storage-keep";
 constexpr int64_t kMostSeconds = 24 * 3600;
 constexpr size_t kMaxFileBytes = 4 << 20;
-constexpr std::chrono::hours kPurging{1};  // of one place; what is left then is left to the next time
+constexpr std::chrono::hours kPurging{1};  // of one place; the rest is left for the next time
 
 struct Keeper {
   config::Configuration config;
@@ -58,7 +58,7 @@ struct Keeper {
   std::vector<storage::Tier> tiers;
   bool shared = false;
   int64_t now = 0;
-  int64_t next = 0;  // when something is due again
+  int64_t next = 0;  // when the next step is due
   bool failed = false;
 
   void say(const std::string& message) {
@@ -74,13 +74,13 @@ struct Found {
   uint64_t files = 0, space = 0;
 };
 
-// With the rights of the place's owner, in a child: for what is theirs nobody else's rights are used. It ends
-// with the keeper, whose lock it has, too: the next one goes on.
+// Runs with the rights of the place's owner, in a child: nobody else's rights touch the owner's files. It
+// ends with the keeper, whose lock it also holds; the next keeper continues.
 bool purge_place(const Keeper& keeper, const TierPlace& place, int64_t before, bool remove, int record,
                  Found& found) {
   std::optional<os::Rights> rights;
   if (keeper.shared && place.user.empty())
-    return false;  // nobody's in particular: there are no rights to take
+    return false;  // it belongs to no user in particular: there are no rights to take
   if (keeper.shared) rights = os::rights_of(place.uid, place.gid);
   const auto purged = os::run_in_child(rights, {.time = kPurging, .bytes = sizeof found}, [&](int answer) {
     storage::PurgeResult result;
@@ -129,8 +129,8 @@ void send_notice(Keeper& keeper, const storage::PurgeState& state, const TierPla
   if (outcome.delivery != Delivery::kSent) keeper.say("mail to " + place.user + ": " + outcome.reason);
 }
 
-// Where the lists of a place are: a directory that nobody but the cluster writes to, beside the place. Users
-// may write to what it lies in, where that is a group's.
+// Opens the directory of a place's lists: only the cluster writes to it, beside the place. Users may write to
+// its parent, if that is a group's.
 Result<os::UniqueFd> open_lists(const Keeper& keeper, const TierPlace& place) {
   const std::string list = purge_list(place.path), lists = list.substr(0, list.rfind('/'));
   const std::string above = lists.substr(0, lists.rfind('/'));
@@ -145,7 +145,7 @@ Result<os::UniqueFd> open_lists(const Keeper& keeper, const TierPlace& place) {
   return opened;
 }
 
-// The list of what is to go.
+// Writes the list of what is to be removed.
 void give_notice(Keeper& keeper, const storage::Tier& tier, const storage::PurgeState& state, bool last) {
   for (const TierPlace& place : tier_places(tier, keeper.tiers, keeper.shared)) {
     const std::string list = purge_list(place.path);
@@ -190,7 +190,7 @@ bool remove_all(Keeper& keeper, const storage::Tier& tier, const storage::PurgeS
   for (const TierPlace& place : tier_places(tier, keeper.tiers, keeper.shared)) {
     const std::string list = purge_list(place.path), name = list.substr(list.rfind('/') + 1);
     const auto lists = open_lists(keeper, place);
-    // Who was not told loses nothing.
+    // Users who were not told lose nothing.
     if (!lists || ::faccessat(lists->get(), name.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) != 0) continue;
     Found found;
     if (!purge_place(keeper, place, state.before, true, record.get(), found)) {
@@ -256,10 +256,10 @@ std::string purge_list(const std::string& path) {
   return path.substr(0, slash) + "/to_delete" + path.substr(slash);
 }
 
-// Arguments: the cluster's home, its configuration, and, for trials, the time that it is to be (s).
+// Arguments: the cluster's home, its configuration, and, for tests, the time to assume (s).
 int storage_keep_main(int argc, char** argv) {
   if (argc < 3) return 2;
-  std::signal(SIGPIPE, SIG_IGN);  // a mail program may not want all of it
+  std::signal(SIGPIPE, SIG_IGN);  // a mail program may not read all of it
   Keeper keeper;
   keeper.home = argv[1];
   keeper.shared = os::is_shared(keeper.home);
@@ -278,7 +278,7 @@ int storage_keep_main(int argc, char** argv) {
   keeper.tiers = keeper.config.storage.tiers(keeper.home);
   os::raise_descriptor_limit();
   ::umask(0022);
-  // Whoever else is at it, for a trial: one at a time.
+  // One at a time, also with a keeper of a test.
   if (const Status made = os::make_directories(keeper.home + "/storage-state", 0700); !made) {
     view::print_error(kName, made.error().message);
     return 1;

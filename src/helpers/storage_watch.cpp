@@ -1,5 +1,5 @@
-// minke storage-watch: keeps count of the cluster's tiers while they change, for those who ask what they have
-// (storage/live_index.h). The daemon starts it, as root, and it ends when the daemon has.
+// minke storage-watch: keeps the counts of the cluster's tiers up to date, for those who ask for their usage
+// (storage/live_index.h). The daemon starts it, as root, and it ends with the daemon.
 #include <poll.h>
 #include <unistd.h>
 
@@ -29,7 +29,7 @@ namespace {
 constexpr char kName[] = "minke storage-watch";
 constexpr size_t kMaxFileBytes = 4 << 20;
 constexpr int kLookMilliseconds = 60'000;  // how often it looks for directories of new users
-constexpr int kOtherEndsSeconds = 10;      // in which one before this one has ended
+constexpr int kOtherEndsSeconds = 10;      // an earlier one ends within this time
 
 int fail(const std::string& message) {
   view::print_error(kName, storage::shown_path(message));
@@ -47,7 +47,7 @@ std::chrono::steady_clock::time_point next_look() {
   return std::chrono::steady_clock::now() + std::chrono::milliseconds(kLookMilliseconds);
 }
 
-// Whoever started it reads its output no more.
+// Whether nobody reads its output any more.
 bool is_left_alone() {
   pollfd out{STDOUT_FILENO, 0, 0};
   return ::poll(&out, 1, 0) > 0 && (out.revents & (POLLERR | POLLHUP | POLLNVAL)) != 0;
@@ -59,7 +59,7 @@ std::string live_directory(const std::string& home) {
   return home + "/storage-live";
 }
 
-// Arguments: the cluster's home and its configuration; what follows only tells one from another.
+// Arguments: the cluster's home and its configuration; any others only distinguish processes.
 int storage_watch_main(int argc, char** argv) {
   if (argc < 3) return 2;
   std::signal(SIGPIPE, SIG_IGN);
@@ -88,7 +88,7 @@ int storage_watch_main(int argc, char** argv) {
     };
     publish();
     auto look = next_look();
-    // Until somebody has a directory whom it does not know yet.
+    // Runs until a user has a directory that it does not know yet.
     while (!is_left_alone()) {
       if ((*index)->follow(kLookMilliseconds, STDOUT_FILENO)) publish();
       if (std::chrono::steady_clock::now() < look) continue;

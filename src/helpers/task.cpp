@@ -30,7 +30,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr auto kEpilogTime = std::chrono::seconds(5);  // then it is killed
+constexpr auto kEpilogTime = std::chrono::seconds(5);  // then the epilog is killed
 constexpr size_t kMostPrologOutput = size_t{1} << 20;
 
 constexpr char kMpi[] = "--mpi=", kBind[] = "--cpu-bind=", kMemory[] = "--mem-bind=", kProlog[] = "--prolog=",
@@ -56,8 +56,8 @@ Status join_mpi(const std::string& address) {
   return {};
 }
 
-// A CPU that this machine lacks, or that this process may not use, leaves the task where it was: said, not
-// fatal.
+// A CPU that this machine lacks, or that this process may not use, leaves the task unbound: it prints
+// that, and continues.
 void bind_cpus(const std::string& text) {
   const auto bind = text::parse_cpu_bind(text);
   if (!bind) return;
@@ -95,8 +95,8 @@ void bind_cpus(const std::string& text) {
                static_cast<int>(::getpid()), text::format_cpu_mask(now).c_str(), bound ? " set" : "");
 }
 
-// The prolog's words: "export NAME=value", "unset NAME", "print text", each with any spaces behind the first
-// word; other lines mean nothing.
+// Obeys the prolog's output: "export NAME=value", "unset NAME", "print text", each with any spaces behind the
+// first word; other lines mean nothing.
 void obey(std::string_view output) {
   while (!output.empty()) {
     std::string line(output.substr(0, output.find('\n')));
@@ -118,7 +118,7 @@ void obey(std::string_view output) {
   std::fflush(stdout);
 }
 
-// Slurm gives prolog and epilog no more than their path.
+// Slurm gives prolog and epilog no arguments but their path.
 Status check_program(const std::string& program, const std::string& what) {
   if (program.front() != '/') {
     say_error("run_command: " + what + " is not fully qualified pathname (" + program + ")");
@@ -137,7 +137,7 @@ Status check_program(const std::string& program, const std::string& what) {
   ::_exit(127);
 }
 
-// `whose`: "user", or "slurm" of the cluster's own. The error's code is the program's exit status.
+// `whose` is "user", or "slurm" for the cluster's own. The error's code is the program's exit status.
 Status run_prolog(const std::string& program, const std::string& whose) {
   if (const Status fine = check_program(program, whose + " task_prolog"); !fine)
     return failure(fine.error().message, 1);
@@ -196,7 +196,7 @@ void run_epilog(const std::string& program, const std::string& whose) {
 
 [[noreturn]] void execute(char** argv) {
   const std::string name = argv[0];
-  // As the launcher does without us: the program is told where it was found.
+  // As the launcher does without us: the program is told the path where it was found.
   std::string path = name;
   std::error_code none;
   if (name.starts_with('.') || name.find('/') == std::string::npos)
@@ -212,8 +212,8 @@ void run_epilog(const std::string& program, const std::string& whose) {
   ::_exit(error);
 }
 
-// A script's shell is signalled alone, by its process id, which is ours where an epilog follows. What ends a
-// job (SIGTERM, SIGCONT) comes to all of its processes anyway.
+// A script's shell is signalled alone, by its process id, which is ours if an epilog follows. The signals
+// that end a job (SIGTERM, SIGCONT) reach all of its processes anyway.
 pid_t forwarded_to = 0;
 
 void forward_signals() {
@@ -224,7 +224,7 @@ void forward_signals() {
   }
 }
 
-// Before the program, in its own process. False: it has been said why not, and the task ends with `status`.
+// Runs before the program, in its own process. Before it returns false it prints why, and sets `status`.
 bool prepare(const std::string& prolog, bool system, int& status) {
   if (prolog.empty()) return true;
   const Status done = run_prolog(prolog, system ? "slurm" : "user");
@@ -234,8 +234,8 @@ bool prepare(const std::string& prolog, bool system, int& status) {
   return false;
 }
 
-// The program as a child, so that the epilog can follow it. Its end becomes ours. The cluster's own epilog
-// follows its prolog's failure, too, and knows nothing of what that exported.
+// Runs the program as a child, so that the epilog can follow it. Its end becomes ours. The cluster's own
+// epilog runs even if its prolog failed, and does not see what that exported.
 int run_with_epilog(char** argv, const TaskOptions& options) {
   const bool system = !options.system.empty();
   const pid_t child = ::fork();
@@ -269,7 +269,7 @@ int run_with_epilog(char** argv, const TaskOptions& options) {
   return 128 + WTERMSIG(status);
 }
 
-// Returns where "--" stands, which ends them; argc where it is not there. Variables are set at once.
+// Returns the position of "--", which ends them; argc if it is missing. Sets variables at once.
 int read_options(int argc, char** argv, TaskOptions& options) {
   int at = 1;
   for (; at < argc && std::strcmp(argv[at], "--") != 0; ++at) {

@@ -29,7 +29,7 @@ bool is_directory(const std::string& path, struct stat& status) {
   return ::lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-// What the pattern from `begin` on leads to; %u and %g stand for the entries of a directory.
+// Expands the pattern from `begin` on; %u and %g stand for the entries of a directory.
 void expand(const std::string& pattern, size_t begin, const std::string& so_far, TierPlace place,
             std::vector<TierPlace>& found) {
   const size_t mark = pattern.find('%', begin);
@@ -76,7 +76,7 @@ std::vector<TierPlace> tier_places(const storage::Tier& tier, const std::vector<
     expand(tier.path, 0, "", {}, places);
     return places;
   }
-  // The homes of those who have something in another tier.
+  // The homes of users who have files in another tier.
   std::map<std::string, TierPlace> homes;
   for (const storage::Tier& other : all) {
     if (other.path.empty()) continue;

@@ -1,5 +1,5 @@
-// Where the tiers of a cluster are for all who have a directory there: in a shared cluster everybody, in a
-// personal one its owner. One thread.
+// The places of a cluster's tiers for all users who have a directory there: everybody in a shared cluster,
+// the owner in a personal one. One thread.
 #pragma once
 
 #include <sys/types.h>
@@ -13,12 +13,12 @@ namespace minke::helpers {
 
 struct TierPlace {
   std::string path;
-  std::string user;  // whose it is; empty: a group's
+  std::string user;  // the owner; empty: a group's
   uid_t uid = 0;
   gid_t gid = 0;
 };
 
-// Only directories that are there, and belong to whom they are named after.
+// Returns only directories that exist, and belong to the user that they are named after.
 std::vector<TierPlace> tier_places(const storage::Tier& tier, const std::vector<storage::Tier>& all,
                                    bool shared);
 

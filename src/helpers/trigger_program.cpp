@@ -1,5 +1,5 @@
-// minke trigger-program: runs the program of a trigger as the user who set it, and ends it with all that it
-// started when it takes longer than five minutes. Started by the daemon; one thread.
+// minke trigger-program: runs the program of a trigger as the user who set it, and ends it with everything
+// that it started if it takes longer than five minutes. The daemon starts it; one thread.
 #include <pwd.h>
 #include <unistd.h>
 
@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kMostSeconds = 5 * 60;
 
-// Of root's environment nothing goes to a user's program.
+// A user's program gets nothing of root's environment.
 void set_environment(uid_t uid, const std::string& home) {
   std::string path = os::bin_path(home) + ":/usr/local/bin:/usr/bin:/bin";
   if (::geteuid() == 0 && os::is_shared(home)) {

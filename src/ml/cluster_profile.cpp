@@ -19,7 +19,7 @@ double share(const GpuOffer& offer, const MemoryNeed& need, uint32_t gpus) {
   return (need.shared / gpus + need.on_each) / (offer.memory_gib * kGib);
 }
 
-// The fewest on one node; nothing where that is not enough.
+// Returns the fewest GPUs on one node; nothing if a node is not enough.
 std::optional<uint32_t> on_one_node(const GpuOffer& offer, const MemoryNeed& need) {
   for (uint32_t gpus = offer.least_per_node; gpus <= offer.per_node; gpus *= 2) {
     const bool odd = offer.one_or_all && gpus != 1 && gpus != offer.per_node;
@@ -61,7 +61,7 @@ std::optional<Placement> place(std::string_view name, const MemoryNeed& need) {
     }
     if (placement.gpus_per_node == 0 || placement.nodes > kMaxNodes) continue;
     placement.used_share = share(offer, need, placement.nodes * placement.gpus_per_node);
-    // Offers come from the small to the large: another one must spare nodes or GPUs.
+    // Offers come from small to large: a later one must save nodes or GPUs.
     const auto size = [](const Placement& one) {
       return std::pair(one.nodes, one.nodes * one.gpus_per_node);
     };

@@ -1,4 +1,4 @@
-// What to ask the well-known clusters for, for a model that needs so much GPU memory, and what that costs.
+// The request for each well-known cluster, for a model that needs so much GPU memory, and its cost.
 //
 // Pure; any thread.
 #pragma once
@@ -25,8 +25,8 @@ struct Placement {
   double used_share = 0;            // of each GPU's memory, 0 to 1
   std::optional<double> rgu_hours;  // RGU-hours for an hour
 };
-// The smallest that suffices on one node of the cluster, or else whole nodes, up to 64 of them. Numbers of
-// GPUs are powers of two, so that a model's heads can be divided among them. Nothing: it cannot be had there.
+// Returns the smallest placement on one node of the cluster, or else whole nodes, up to 64 of them. Numbers
+// of GPUs are powers of two, so that a model's heads can be divided among them. Nothing if it does not fit.
 std::optional<Placement> place(std::string_view cluster, const MemoryNeed& need);
 
 std::vector<std::string_view> cluster_names();  // those whose GPUs are known

@@ -1,4 +1,4 @@
-// How much GPU memory a language model needs: weights, cached keys and values, and training. All in bytes.
+// The GPU memory that a language model needs: weights, cached keys and values, and training. All in bytes.
 //
 // The formulas are the usual ones; each says what it counts. Pure; any thread.
 #pragma once
@@ -19,7 +19,7 @@ double bytes_per_number(Precision precision);
 double weight_bytes(double parameters, Precision precision);
 
 // Keys and values of `tokens` tokens in each of `batch` sequences: 2 x layers x heads with keys and values x
-// head size numbers a token. Layers with a window keep no more than that.
+// head size numbers for each token. Layers with a window keep no more than that.
 double kv_cache_bytes(const ModelShape& shape, uint64_t tokens, uint64_t batch, Precision precision);
 
 // Weights, cache, and room for what is being computed and for CUDA itself: 1 GiB and 5 % of the weights.
@@ -37,7 +37,7 @@ enum class Optimizer {
   kAdam8,      // 16-bit weights and gradients, two 8-bit moments: 6 bytes
 };
 std::optional<Optimizer> parse_optimizer(std::string_view text);  // adamw, adamw-16bit, adamw-8bit
-double optimizer_bytes(Optimizer optimizer);  // a trained parameter, weight and gradient included
+double optimizer_bytes(Optimizer optimizer);  // for each trained parameter, including weight and gradient
 
 struct Training {
   Method method = Method::kFull;

@@ -53,8 +53,8 @@ INSTANTIATE_TEST_SUITE_P(Cells, Published,
                          testing::ValuesIn(published_cells().begin(), published_cells().end()), test_name);
 
 TEST(Published, NoFactorGivesTheRestOfATrainingColumn) {
-  // Beyond what the formula gives, the table has so much more for 70B and 405B: were it the same factor, or
-  // the same number of bytes a parameter, they would agree within the rounding to two digits.
+  // The table exceeds the formula by this much for 70B and 405B: with the same factor, or the same number of
+  // bytes for each parameter, they would agree within the rounding to two digits.
   const auto more = [](const char* model, const char* column, double printed) {
     for (const PublishedCell& cell : published_cells()) {
       if (cell.model == model && cell.column == column) return printed - std::stod(computed(cell));
@@ -84,7 +84,7 @@ TEST(ModelShape, ConfigurationsAreRead) {
   const auto gpt2 = read_model_config(R"({"n_layer": 12, "n_embd": 768, "n_head": 12, "vocab_size": 50257})");
   ASSERT_TRUE(gpt2);
   EXPECT_EQ(gpt2->kv_heads, 12u);
-  EXPECT_EQ(count_parameters(*gpt2), 0u);  // its layout is another: only its weights tell
+  EXPECT_EQ(count_parameters(*gpt2), 0u);  // its layout differs: only its weights tell
   const auto gemma =
       read_model_config(R"({"text_config": {"num_hidden_layers": 26, "hidden_size": 1152, "head_dim": 256,
       "num_attention_heads": 4, "num_key_value_heads": 1, "vocab_size": 262144, "sliding_window": 512,
@@ -159,7 +159,7 @@ TEST(Placement, AsResearchersHaveFound) {
   EXPECT_EQ(place("trillium", {100 * kGib, 0})->gpus_per_node, 4u);  // one or four
   EXPECT_FALSE(place("tamia", {10 * kGib, 0})->rgu_hours);
   EXPECT_EQ(place("tamia", {10 * kGib, 0})->gpus_per_node, 4u);  // whole nodes
-  EXPECT_FALSE(place("narval", {1, 50 * kGib}));                 // on each GPU more than one has
+  EXPECT_FALSE(place("narval", {1, 50 * kGib}));                 // more on each GPU than one has
   EXPECT_FALSE(place("nowhere", {1, 1}));
 }
 

@@ -35,7 +35,7 @@ double as_double(uint64_t bits) {
   return value;
 }
 
-// What a tensor's message holds.
+// The content of a tensor's message.
 struct Tensor {
   uint64_t type = 0;
   bool has_dimensions = false;
@@ -56,7 +56,7 @@ void take_number(Tensor& tensor, uint32_t number, uint64_t bits) {
   if (number == kTensorDoubles) tensor.single = as_double(bits);
 }
 
-// The number of a tensor that is one.
+// Returns the number in a tensor that has just one.
 std::optional<double> read_tensor(std::string_view message) {
   Tensor tensor;
   Fields fields(message);

@@ -1,4 +1,4 @@
-// The parsers behind metric_files.h, and what several of them need. Pure.
+// The parsers behind metric_files.h, and their common parts. Pure.
 #pragma once
 
 #include <array>

@@ -73,14 +73,14 @@ class WandbParser : public MetricParser {
   uint32_t job_id() const override { return job_id_; }
 
  private:
-  // One piece of a record, as the format parts it into blocks.
+  // One piece of a record: the format divides records into blocks.
   struct Chunk {
     uint32_t crc;
     size_t length;
     uint8_t type;
     std::string_view content;  // may end before `length`
 
-    // The rest of a block, laid out before it is written.
+    // The rest of a block, allocated before it is written.
     bool is_blank() const { return crc == 0 && length == 0 && type == 0; }
   };
   static Chunk chunk_at(std::string_view rest) {
@@ -89,7 +89,7 @@ class WandbParser : public MetricParser {
             rest.substr(kHeadBytes, length)};
   }
 
-  // Steps over what the file begins with, once all of it is there.
+  // Skips the file's header, once it is complete.
   Status take_head(size_t& at) const {
     if (position_ != 0 || buffer_.size() < kHeadBytes) return {};
     // ":W&B", 0xBEE1, version
@@ -100,13 +100,13 @@ class WandbParser : public MetricParser {
     return {};
   }
 
-  // Moves `at` behind what is complete.
+  // Moves `at` behind the complete part.
   Status consume(size_t& at, MetricSet& metrics) {
     if (Status begun = take_head(at); !begun || position_ + at == 0) return begun;
     for (;;) {
       const size_t left_in_block = kBlockBytes - (position_ + at) % kBlockBytes;
       const std::string_view rest = std::string_view(buffer_).substr(at);
-      // Too little for a chunk is filled with zeros.
+      // A rest too short for a chunk is filled with zeros.
       const bool filled = left_in_block < kHeadBytes;
       if (!filled && rest.size() < kHeadBytes) return {};
       if (filled || chunk_at(rest).is_blank()) {

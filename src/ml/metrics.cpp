@@ -101,7 +101,7 @@ std::string draw_curve(const Series& series, size_t width, size_t height) {
     const auto y = std::min(rows - 1, static_cast<size_t>((1 - up) * static_cast<double>(rows - 1) + 0.5));
     dots[y / 4 * width + x / 2] |= kBits[y % 4][x % 2];
   };
-  // Points that are some columns apart are joined by a line.
+  // A line joins points that are some columns apart.
   const auto join = [&](const Point& from, const Point& to) {
     const size_t begin = column_of(from), end = column_of(to);
     for (size_t x = begin + 1; x < end; ++x) {

@@ -1,7 +1,7 @@
-// What a training program wrote down of its progress: series of numbers by name.
+// The metrics that a training program wrote: series of numbers by name.
 //
-// Bounded whatever a file holds: of a long series every second point is left out again and again, least,
-// largest and last value stay exact. One thread at a time.
+// Bounded for any file: a long series is halved again and again, but least, largest and last value stay
+// exact. One thread at a time.
 #pragma once
 
 #include <google/protobuf/repeated_ptr_field.h>
@@ -39,13 +39,13 @@ class MetricSet {
   static constexpr size_t kMaxPoints = 4096;  // kept of one series
   static constexpr size_t kMaxNameBytes = 200;
 
-  // `step`: nothing where the program gives none. What is no finite number is left out.
+  // `step` is null if the program gives none. Numbers that are not finite are left out.
   void add(std::string_view name, const double* step, double value);
 
   const std::vector<Series>& series() const { return series_; }  // in the order of first appearance
   const Series* find(std::string_view name) const;
   bool empty() const { return series_.empty(); }
-  // Takes in what another file holds; a name that is there already keeps the series with the later end.
+  // Merges the metrics of another file; of a name in both, it keeps the series with the later end.
   void merge(const MetricSet& other);
 
   google::protobuf::RepeatedPtrField<model::Metric> record(size_t most) const;

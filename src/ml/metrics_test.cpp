@@ -40,7 +40,7 @@ uint32_t masked(uint32_t crc) {
   return (crc >> 15 | crc << 17) + 0xa282ead8u;
 }
 
-// One record of TensorBoard's: a scalar at a step.
+// A record of TensorBoard: a scalar at a step.
 std::string event(const std::string& tag, uint64_t step, float value) {
   const std::string data = number_field(2, step) + field(5, field(1, field(1, tag) + float_field(2, value)));
   constexpr Crc32 crc(0x82f63b78);
@@ -48,7 +48,7 @@ std::string event(const std::string& tag, uint64_t step, float value) {
   return length + bytes_of(masked(crc(length)), 4) + data + bytes_of(masked(crc(data)), 4);
 }
 
-// A run of W&B's with these records, cut into fragments at the ends of blocks.
+// A run of W&B with these records, cut into fragments at the ends of blocks.
 std::string wandb_run(const std::vector<std::string>& records) {
   std::string out(":W&B\xe1\xbe\0", 7);
   constexpr Crc32 crc(0xedb88320);
@@ -77,7 +77,7 @@ Status feed_whole(MetricParser& parser, const std::string& text, MetricSet& metr
   return parser.feed(text, metrics);
 }
 
-// What a parser makes of a file may not depend on the pieces that it comes in.
+// A parser's result must not depend on how the file is cut into pieces.
 MetricSet read(const std::string& name, const std::string& text, Status* status = nullptr) {
   const auto parser = make_metric_parser(name), slow = make_metric_parser(name);
   MetricSet metrics, pieces;

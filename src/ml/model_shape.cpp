@@ -52,7 +52,7 @@ ModelShape gemma_1b() {
   return shape;
 }
 
-// A whole number of at least `least` under the first of the keys that is there; 0 where none is.
+// Returns a whole number of at least `least` under the first of the keys that exists; 0 if none does.
 Result<uint32_t> number(const Json& config, std::initializer_list<const char*> keys, uint32_t most) {
   for (const char* key : keys) {
     const auto found = config.find(key);
@@ -102,7 +102,7 @@ Status read_sizes(const Json& config, ModelShape& shape) {
   return {};
 }
 
-// What the file may leave out of attention follows from the rest.
+// Derives what the file may omit about attention.
 Status settle_heads(ModelShape& shape) {
   if (shape.kv_heads == 0) shape.kv_heads = shape.heads;
   if (shape.head_size == 0) {
@@ -121,7 +121,7 @@ Status settle_heads(ModelShape& shape) {
 Result<ModelShape> read_model_config(std::string_view json) {
   const Json whole = Json::parse(json, nullptr, false);
   if (!whole.is_object()) return failure("config.json is no JSON object");
-  // What reads pictures, too, describes its language part apart.
+  // A model that also reads pictures describes its language part separately.
   const auto part = whole.find("text_config");
   const Json& config = part != whole.end() && part->is_object() ? *part : whole;
 

@@ -1,5 +1,5 @@
-// What a language model is made of, as far as its memory depends on it: read from a Hugging Face config.json,
-// or known by name.
+// The structure of a language model, as far as its memory depends on it: read from a Hugging Face
+// config.json, or known by name.
 //
 // Pure; any thread.
 #pragma once
@@ -35,10 +35,10 @@ struct ModelShape {
   uint32_t max_context = 0;
 };
 
-// From the contents of a config.json. Errors name the key that is missing or cannot be.
+// Reads the contents of a config.json. An error names the key that is missing or impossible.
 Result<ModelShape> read_model_config(std::string_view json);
 
-// Of a decoder in Llama's layout (gated feed-forward, no biases), which most are; 0 where sizes are missing.
+// Counts a decoder in Llama's layout (gated feed-forward, no biases), like most; 0 if sizes are missing.
 uint64_t count_parameters(const ModelShape& shape);
 
 // "8B", "70b", "405B", "llama-3.1-8b", "meta-llama/Llama-3.1-8B-Instruct", "google/gemma-3-1b-it".

@@ -58,7 +58,7 @@ constexpr std::array<PublishedCell, 27> kCells = {{
     {"training", "405B", "QLoRA", "250 GB", Agreement::kNoFormula, kMore},
 }};
 
-// Half up, as two of the tables' three ties are rounded. The small addend is far below any digit printed.
+// Rounds half up, like two of the tables' three ties. The small addend is far below any printed digit.
 std::string rounded(double value, int digits, const char* unit) {
   const double scale = std::pow(10.0, digits);
   char text[64];
@@ -79,7 +79,7 @@ std::string value_of(const PublishedCell& cell, bool as_the_table) {
     return rounded(kv_cache_bytes(used, tokens, 1, Precision::kFp16) / kGib, cell.column == "1k" ? 3 : 2,
                    "GB");
   }
-  // What is kept for the parameters alone: there is no context in the table.
+  // Only the memory for the parameters: the table has no context.
   Training training;
   training.optimizer = Optimizer::kAdam16;
   training.method = cell.column == "full"   ? Method::kFull

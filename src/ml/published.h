@@ -1,5 +1,5 @@
-// The published tables of memory for Llama 3.1 that researchers plan by, cell by cell, and how far the
-// formulas of memory.h give the same. Pure; any thread.
+// The published tables of memory for Llama 3.1 that researchers plan by, cell by cell, and how well the
+// formulas of memory.h agree. Pure; any thread.
 #pragma once
 
 #include <span>
@@ -21,14 +21,14 @@ struct PublishedCell {
   std::string_view column;   // "FP16", "16k", "LoRA"
   std::string_view printed;  // "1.95 GB"
   Agreement agreement;
-  std::string_view note;  // what was counted, or why it differs; empty where there is nothing to say
+  std::string_view note;  // what was counted, or why it differs; may be empty
 };
 std::span<const PublishedCell> published_cells();
 
-// What the formulas give for that cell in its own unit and with as many digits; of kOtherInput with the input
-// that the table used, of kNoFormula what we would say.
+// Returns the formulas' value for that cell in its own unit and with as many digits; for kOtherInput with the
+// table's input, for kNoFormula our own value.
 std::string computed(const PublishedCell& cell);
-// The same with the model's own input; differs from computed() for kOtherInput alone.
+// The same with the model's own input; only kOtherInput differs from computed().
 std::string computed_with_own_input(const PublishedCell& cell);
 
 }  // namespace minke::ml

@@ -45,7 +45,7 @@ Result<uint64_t> count_of(const Json& shape) {
   return count;
 }
 
-// Errors go on behind the tensor's name.
+// An error continues the tensor's name.
 Result<Tensor> read_tensor(const Json& description, uint64_t data_bytes) {
   if (!is_tensor(description)) return failure("lacks dtype, shape or data_offsets");
   const std::string type = description["dtype"];

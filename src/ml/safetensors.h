@@ -1,4 +1,4 @@
-// How many parameters a safetensors file has, and how many bytes they take: both stand in its header.
+// The number of parameters in a safetensors file, and their bytes: both are in its header.
 //
 // The file begins with the header's length (8 bytes, little-endian), then the header as JSON, then the data.
 // Pure; any thread.
@@ -20,10 +20,10 @@ struct StoredWeights {
   bool packed = false;  // quantised: several numbers in one integer
 };
 
-// `start`: the file's first 8 bytes. Errors: too short, or longer than the format allows.
+// `start` has the file's first 8 bytes. Fails if it is too short, or longer than the format allows.
 Result<uint64_t> safetensors_header_length(std::string_view start);
-// `header`: the JSON; `file_bytes`: the size of the whole file. Errors: not such a header; offsets that are
-// beyond the file (it is cut off), or that do not fit shape and type.
+// `header` is the JSON; `file_bytes` is the size of the whole file. Fails on another kind of header, and on
+// offsets that are beyond the file (it is cut off), or do not fit shape and type.
 Result<StoredWeights> read_safetensors_header(std::string_view header, uint64_t file_bytes);
 
 }  // namespace minke::ml

@@ -1,4 +1,4 @@
-// Who cancelled a job that no user did: its dependency could not be fulfilled any more, with
+// The canceller of a job that no user cancelled: its dependency could not be fulfilled any more, with
 // --kill-on-invalid-dep.
 #pragma once
 

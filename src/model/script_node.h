@@ -1,4 +1,4 @@
-// Where in what a job holds its batch script runs. Pure; any thread.
+// Which of a job's nodes runs its batch script. Pure; any thread.
 #pragma once
 
 namespace minke::model {
@@ -6,7 +6,7 @@ namespace minke::model {
 class JobRecord;
 class NodeAllocation;
 
-// The node that runs a job's script. There must be nodes.
+// Returns the node that runs a job's script. There must be nodes.
 const NodeAllocation& script_node(const JobRecord& record);
 
 }  // namespace minke::model

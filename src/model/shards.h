@@ -1,6 +1,6 @@
-// How a shard (a part of a GPU that is given out by itself) is numbered in a GresAllocation of the name
-// "shard": number i of GPU g has the index g * kShardsOfGpu + i. So the GPU is known without its node. Any
-// thread.
+// Numbers shards (parts of a GPU that are allocated separately) in a GresAllocation of the name
+// "shard": number i of GPU g has the index g * kShardsOfGpu + i. So the index gives the GPU without
+// its node. Any thread.
 #pragma once
 
 #include <cstdint>

@@ -170,7 +170,7 @@ bool PmiSpace::take_line(uint32_t rank, std::string_view line, std::vector<Outpu
   return command_1(rank, parse_words(line), out);
 }
 
-// Slurm's words: its plugin answers these lines with the same ones.
+// Slurm's words: its plugin gives the same answers to these lines.
 bool PmiSpace::command_1(uint32_t rank, const Fields& fields, std::vector<Output>& out) {
   Rank& self = ranks_[rank];
   const std::string_view command = field(fields, "cmd");
@@ -224,7 +224,7 @@ bool PmiSpace::kvs_command_1(uint32_t rank, std::string_view command, const Fiel
   return true;
 }
 
-// Ports of services, under which programs of a job find one another.
+// Ports of services, by which programs of a job find one another.
 bool PmiSpace::name_command_1(uint32_t rank, std::string_view command, const Fields& fields,
                               std::vector<Output>& out) {
   const auto answer = [&](std::string text) { out.push_back({rank, std::move(text) + "\n"}); };

@@ -1,11 +1,11 @@
-// The process management interface of one step, as MPICH, Intel MPI and their kin speak it: PMI-1 and PMI-2.
+// The process management interface of one step, for MPICH, Intel MPI and similar: PMI-1 and PMI-2.
 //
-// Ranks put keys, wait for each other at a barrier (in PMI-2: a fence), and get the others' keys. Which
-// version a rank speaks is in its first line. What is put can be got at once; the standard asks for no more
-// than "after the barrier". Commands that this cannot do (spawning processes) are answered with an error, and
-// what is no command of the protocol ends that rank's conversation, nobody else's.
+// Ranks put keys, wait for each other at a barrier (in PMI-2: a fence), and get the others' keys. A rank's
+// first line tells its version. A value can be read at once after a put; the standard requires only "after
+// the barrier". Unsupported commands (spawning processes) are answered with an error. A line that is not a
+// command of the protocol ends that rank's conversation, and no other.
 //
-// Pure: bytes of a rank go in, bytes for ranks come out. One thread.
+// Pure: takes bytes from a rank, returns bytes for ranks. One thread.
 //
 // The wire. PMI-1: lines of NAME=VALUE words, "cmd=get kvsname=K key=X\n". PMI-2: after the first line,
 // messages of NAME=VALUE; with their length in six characters before them, and ';' in values doubled.
@@ -21,7 +21,7 @@
 
 namespace minke::mpi {
 
-// Which ranks share a node, in the form that both versions publish as PMI_process_mapping:
+// Returns which ranks share a node, in the form that both versions publish as PMI_process_mapping:
 // "(vector,(0,2,4))" is 4 ranks on each of nodes 0 and 1.
 std::string process_mapping(const std::vector<uint32_t>& node_of_rank);
 
@@ -33,15 +33,15 @@ struct PmiAbort {
 
 class PmiSpace {
  public:
-  // `job_id`: the name of the key-value space; no blanks. `node_of_rank`: not empty.
+  // `job_id` names the key-value space; no blanks. `node_of_rank` is not empty.
   PmiSpace(std::string job_id, std::vector<uint32_t> node_of_rank);
 
   struct Output {
     uint32_t rank = 0;
     std::string bytes;
   };
-  // What `rank` sent, in pieces as they come. False: it broke the protocol, and its connection is to be
-  // closed.
+  // Takes bytes that `rank` sent, in any pieces. Returns false if it broke the protocol; its connection
+  // must then be closed.
   [[nodiscard]] bool receive(uint32_t rank, std::string_view bytes, std::vector<Output>& out);
 
   bool initialised(uint32_t rank) const { return ranks_[rank].initialised; }
@@ -51,17 +51,17 @@ class PmiSpace {
 
  private:
   using Fields = std::vector<std::pair<std::string, std::string>>;
-  struct Waiting {  // for an attribute that another rank of the node is to put
+  struct Waiting {  // for an attribute that another rank of the node will put
     std::string key;
     std::string thread;
   };
   struct Rank {
-    int version = 0;  // 0: not said yet
+    int version = 0;  // 0: not known yet
     bool initialised = false;
     bool finalised = false;
     bool at_barrier = false;
     bool in_spawn = false;  // PMI-1: lines up to "endcmd" belong to a spawn request
-    std::string thread;     // PMI-2: of the fence it waits in
+    std::string thread;     // PMI-2: of the fence that it waits in
     std::string buffer;
     std::vector<Waiting> waiting;
   };

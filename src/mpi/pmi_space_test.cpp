@@ -7,7 +7,7 @@ namespace {
 
 class Pmi : public testing::Test {
  protected:
-  // What comes back to `rank`; what others get is kept in `others`.
+  // Returns the answers to `rank`; `others` keeps those to other ranks.
   std::string say(uint32_t rank, std::string_view bytes) {
     std::vector<PmiSpace::Output> out;
     alive = space.receive(rank, bytes, out);

@@ -43,7 +43,7 @@ Result<std::unique_ptr<PmixServer>> PmixServer::start(const StepMap&, const std:
 
 namespace {
 
-// What is used of the library, found at run time.
+// The used functions of the library, found at run time.
 struct Library {
   decltype(&PMIx_server_init) init = nullptr;
   decltype(&PMIx_server_finalize) finalize = nullptr;
@@ -78,7 +78,7 @@ Result<const Library*> library() {
   return &loaded;
 }
 
-// Keys and values as the library takes them. What it points to lives as long as this.
+// Keys and values in the library's form. Their data lives as long as this object.
 class Info {
  public:
   void text(const char* key, const std::string& value) {
@@ -107,8 +107,8 @@ class Info {
     slot.type = PMIX_PROC_RANK;
     slot.data.rank = value;
   }
-  // A map's text may be bytes with NULs within: where it is not the plain form, its length is not known here,
-  // so it is copied by the library's own rules only when it is plain.
+  // The text of a map may be bytes with NULs. Without the plain form, its length is unknown here, so the
+  // library's own rules copy only the plain form.
   void regex(const char* key, char* value) {
     pmix_value_t& slot = add(key);
     slot.type = PMIX_REGEX;
@@ -135,7 +135,7 @@ class Info {
     items_.push_back(item);
     return items_.back().value;
   }
-  // "pmix:…" is a text; "blob:component:<length>:" is followed by that many bytes behind a NUL.
+  // "pmix:…" is a text; "blob:component:<length>:" precedes that many bytes behind a NUL.
   static size_t regex_size(const char* text) {
     const size_t length = std::strlen(text);
     if (std::strncmp(text, "blob:", 5) != 0) return length + 1;
@@ -171,7 +171,7 @@ class Completion {
   pmix_status_t status_ = PMIX_SUCCESS;
 };
 
-// What callbacks share with the server. There is one server in a process at a time.
+// The state that callbacks share with the server. A process has one server at a time.
 struct Shared {
   std::mutex mutex;
   PmixServer::OnAbort on_abort;
@@ -203,7 +203,7 @@ pmix_status_t client_aborts(const pmix_proc_t* proc, void*, int status, const ch
   return PMIX_OPERATION_SUCCEEDED;
 }
 
-// All ranks are here: what they contributed is the whole answer.
+// All ranks are here: their contributions are the whole answer.
 pmix_status_t fence(const pmix_proc_t*, size_t, const pmix_info_t*, size_t, char* data, size_t size,
                     pmix_modex_cbfunc_t answer, void* to) {
   answer(PMIX_SUCCESS, data, size, to, ::free, data);
@@ -248,8 +248,8 @@ class LoadedServer final : public PmixServer {
     Info options;
     options.text(PMIX_SERVER_TMPDIR, directory);
     options.text(PMIX_SYSTEM_TMPDIR, directory);
-    // No node's, whatever the machine is called here: else it would take that node's ranks for its own
-    // host's.
+    // A name that no node has, whatever the machine is called: else the library would take that node's ranks
+    // for its own host's.
     options.text(PMIX_HOSTNAME, "srun");
     if (const auto status = pmix_.init(&module_, options.data(), options.size()); status != PMIX_SUCCESS)
       return refused("PMIx_server_init", status);
@@ -274,7 +274,7 @@ class LoadedServer final : public PmixServer {
       return tl::unexpected(refused("PMIx_server_setup_fork", status).error());
     std::vector<std::string> result;
     for (char** variable = variables; variable != nullptr && *variable != nullptr; ++variable) {
-      // The machine's name, where a rank is to know its virtual node's.
+      // The machine's name, where a rank must see its virtual node's.
       if (std::strncmp(*variable, "PMIX_HOSTNAME=", 14) != 0) result.emplace_back(*variable);
       ::free(*variable);
     }

@@ -1,8 +1,8 @@
-// The PMIx server of one step. The library (libpmix) is loaded when the first step asks for it, so that the
-// program runs without it; a build without its header has none.
+// The PMIx server of one step. The library (libpmix) is loaded when the first step needs it, so that the
+// program runs without it; a build without its header has no such server.
 //
-// All ranks are on this machine and clients of this one server; which virtual node each belongs to is in the
-// map of the namespace and in PMIX_HOSTNAME. A process can have one such server at a time. Its callbacks come
+// All ranks are on this machine and clients of this one server; the map of the namespace and PMIX_HOSTNAME
+// tell which virtual node each belongs to. A process can have one such server at a time. Its callbacks come
 // on the library's own threads; the public functions belong to one thread.
 #pragma once
 
@@ -17,7 +17,7 @@
 
 namespace minke::mpi {
 
-// A step's ranks, as its MPI library is to see them.
+// A step's ranks, in the form for its MPI library.
 struct StepMap {
   std::string job_id;                     // "12.0"
   std::vector<std::string> node_of_rank;  // not empty
@@ -30,15 +30,15 @@ class PmixServer {
   // Called on a thread of the library.
   using OnAbort = std::function<void(PmiAbort)>;
 
-  // Whether there is a library to load; the error says what is missing.
+  // Whether the library can be loaded; the error says what is missing.
   static Status available();
-  // `directory`: an empty one of our own, for the library's files. Errors: what the library refused.
+  // `directory` is empty and our own, for the library's files. Fails if the library refuses.
   static Result<std::unique_ptr<PmixServer>> start(const StepMap& map, const std::string& directory,
                                                    OnAbort on_abort);
   virtual ~PmixServer() = default;
 
   virtual Result<std::vector<std::string>> environment(uint32_t rank) = 0;  // NAME=VALUE
-  // Whether it connected and then ended without saying so.
+  // Whether it connected and then ended without finalising.
   virtual bool unfinished(uint32_t rank) = 0;
 };
 

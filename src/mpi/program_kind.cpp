@@ -24,17 +24,17 @@ bool read_at(int fd, uint64_t offset, Item* items, size_t count) {
          ::pread(fd, items, size, static_cast<off_t>(offset)) == static_cast<ssize_t>(size);
 }
 
-// Open MPI's libmpi has had numbers from 20 on; that of MPICH's relatives is libmpi.so.12.
+// Open MPI's libmpi has had versions from 20 on; that of MPICH and its relatives is libmpi.so.12.
 std::optional<Kind> kind_of_library(std::string_view name) {
   if (name.starts_with("libmpich.so") || name.starts_with("libmpi.so.12")) return Kind::kPmi;
   if (name.starts_with("libmpi.so")) return Kind::kPmix;
   return std::nullopt;
 }
 
-// What a program's dynamic section says, read from its file.
+// Reads a program's dynamic section from its file.
 class DynamicSection {
  public:
-  // Nothing where it is no 64 bit program, or not linked dynamically.
+  // Returns nothing if it is not a 64 bit program, or not linked dynamically.
   static std::optional<DynamicSection> read(int file) {
     DynamicSection section;
     if (!section.read_segments(file) || !section.read_entries(file) || !section.read_names(file))
@@ -72,9 +72,9 @@ class DynamicSection {
     return true;
   }
 
-  // The names that the entries point to.
+  // Reads the names that the entries point to.
   bool read_names(int file) {
-    uint64_t address = 0, size = 0;  // a segment says where the address is in the file
+    uint64_t address = 0, size = 0;  // a segment maps the address to a place in the file
     for (const Elf64_Dyn& entry : entries_) {
       if (entry.d_tag == DT_STRTAB) address = entry.d_un.d_ptr;
       if (entry.d_tag == DT_STRSZ) size = entry.d_un.d_val;

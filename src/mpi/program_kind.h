@@ -1,5 +1,5 @@
-// Which MPI library a program is linked with, and so what it expects srun to offer: for the steps of which
-// nobody has said. Any thread.
+// Which MPI library a program is linked with, and so what it expects srun to offer: for steps without
+// --mpi. Any thread.
 #pragma once
 
 #include <optional>
@@ -9,8 +9,8 @@
 
 namespace minke::mpi {
 
-// Nothing for scripts, for programs of other machines, and for those that load such a library at run time or
-// by way of another library. `path`: of the file.
+// Returns nothing for scripts, for programs of other machines, and for those that load such a library at run
+// time or through another library. `path` is the file's.
 std::optional<Kind> kind_of_program(const std::string& path);
 
 }  // namespace minke::mpi

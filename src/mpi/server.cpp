@@ -17,8 +17,8 @@
 namespace minke::mpi {
 namespace {
 
-// The task's first four bytes are its rank; the answer's first four are the length of what follows: a byte
-// that tells whether the connection is PMI's from here on, and variables, each ended by NUL.
+// The task's first four bytes are its rank; the answer's first four are the length of the rest: a byte that
+// tells whether the connection is PMI's from here on, and variables, each ended by NUL.
 constexpr uint32_t kLongestEnvironment = 1 << 20;
 constexpr size_t kMostUnsent = size_t{64} << 20;
 
@@ -127,7 +127,7 @@ PmiAbort Server::take_abort() {
   return abort_.value_or(PmiAbort());
 }
 
-// The lock is not held.
+// Called without the lock.
 void Server::note_abort(PmiAbort abort) {
   {
     const std::lock_guard lock(mutex_);
@@ -191,7 +191,7 @@ bool Server::read_from(Connection& connection) {
     const std::string_view bytes(buffer, static_cast<size_t>(got));
     if (!connection.introduced) {
       connection.in.append(bytes);
-      if (connection.in.size() > sizeof(uint32_t)) return false;  // it is to wait for the answer
+      if (connection.in.size() > sizeof(uint32_t)) return false;  // it must wait for the answer
       continue;
     }
     std::vector<PmiSpace::Output> answers;
@@ -205,7 +205,7 @@ bool Server::read_from(Connection& connection) {
   }
 }
 
-// Answers a task that has said its rank, once the ranks are known.
+// Answers a task that has sent its rank, once the places of the ranks are known.
 bool Server::introduce(Connection& connection) {
   if (!map_ || connection.in.size() < sizeof(uint32_t)) return true;
   uint32_t rank;

@@ -1,9 +1,9 @@
-// What srun offers to the MPI library of a step's tasks: PMI-1 and PMI-2 (pmi_space.h), or PMIx
-// (pmix_server.h).
+// The server of srun for the MPI library of a step's tasks: PMI-1 and PMI-2 (pmi_space.h), or
+// PMIx (pmix_server.h).
 //
-// Each task begins as `minke task`, which connects to an abstract Unix socket of this server, says its rank,
+// Each task begins as `minke task`, which connects to an abstract Unix socket of this server, sends its rank,
 // gets variables for its environment, and executes the user's program. With PMI the connection stays: it is
-// PMI_FD. The server waits with its answers until begin() has told it where the ranks are.
+// PMI_FD. The server answers only after begin() has given it the places of the ranks.
 //
 // The server has a thread of its own; the public functions belong to the thread that started it.
 #pragma once
@@ -34,9 +34,9 @@ class Server {
   Server& operator=(const Server&) = delete;
 
   const std::string& address() const { return address_; }  // for connect_rank()
-  // Once, when the step's tasks have their places.
+  // Call it once, when the step's tasks have their places.
   Status begin(StepMap map);
-  // The rank's process has ended: whether it leaves the others waiting, having used MPI and not finalised it.
+  // The rank's process has ended. Returns whether others wait for it: it used MPI and has not finalised it.
   bool left_others(uint32_t rank);
   // Readable once a rank has called for the step's end.
   int abort_descriptor() const { return aborted_.get(); }
@@ -63,11 +63,11 @@ class Server {
   std::unique_ptr<PmiSpace> space_;
   std::unique_ptr<PmixServer> pmix_;
   std::optional<PmiAbort> abort_;
-  std::vector<std::unique_ptr<Connection>> connections_;  // the server's thread alone
+  std::vector<std::unique_ptr<Connection>> connections_;  // used only by the server's thread
 };
 
 // The task's side. With kPmi the variables name a descriptor of this process, which the program inherits.
-// Blocking. Errors: no such server any more.
+// Blocking. Fails if the server does not exist any more.
 Result<std::vector<std::string>> connect_rank(const std::string& address, uint32_t rank);
 
 }  // namespace minke::mpi

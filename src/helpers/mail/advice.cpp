@@ -20,7 +20,7 @@ namespace {
 
 using model::JobRecord;
 
-// Words of a log that say what is wrong better than an exit code does.
+// Words of a log that explain a failure better than an exit code does.
 struct Sign {
   std::string_view words;
   std::string_view advice;
@@ -56,7 +56,7 @@ std::string gib(double mib) {
   return mib >= 1024 ? fmt::format("{:.0f}G", std::ceil(mib / 1024)) : fmt::format("{:.0f}M", std::ceil(mib));
 }
 
-// Hours and minutes that are easy to read and not less than `seconds`.
+// Returns hours and minutes that are easy to read and not less than `seconds`.
 std::string round_time(int64_t seconds) {
   const int64_t unit = seconds > 7200 ? 3600 : seconds > 1200 ? 600 : 60;
   return text::format_seconds((seconds + unit - 1) / unit * unit);
@@ -65,7 +65,7 @@ std::string round_time(int64_t seconds) {
 void about_waste(const api::AccountedJob& accounted, std::vector<std::string>& out) {
   const JobRecord& job = accounted.job();
   const int64_t ran = view::elapsed_seconds(job, job.end_time());
-  if (ran < 60) return;  // too short to say
+  if (ran < 60) return;  // too short to judge
   const double held = static_cast<double>(job.memory_mib()), used = used_kib(accounted) / 1024;
   if (held >= 1024 && used > 0 && used < held / 2) {
     out.push_back(

@@ -1,4 +1,4 @@
-// What a user should change next time, from how a job ended, what it used, and what its log says. Pure.
+// Advice for a user's next job, from how this one ended, its usage, and its log. Pure.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ class AccountedJob;
 
 namespace minke::helpers {
 
-// Sentences, the most useful first; empty where there is nothing to say. `log`: the end of what it wrote.
+// Returns sentences, the most useful first; empty if there is nothing to say. `log` is the end of its output.
 std::vector<std::string> advice(const api::AccountedJob& job, std::string_view log);
 
 }  // namespace minke::helpers

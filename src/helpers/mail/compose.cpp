@@ -63,8 +63,8 @@ bool is_end(const MailMessage& message) {
   return message.event() == model::MAIL_END || message.event() == model::MAIL_FAIL;
 }
 
-// The wait(2) status that the job's mail tells. Who was stopped has none of his own: Slurm's mail says 0
-// then.
+// Returns the wait(2) status for the job's mail. A job that was stopped has none of its own:
+// Slurm's mail says 0 then.
 int own_status(const JobRecord& job) {
   const bool stopped = job.state() == model::JOB_TIMEOUT || job.state() == model::JOB_CANCELLED ||
                        job.state() == model::JOB_DEADLINE || job.state() == model::JOB_PREEMPTED;
@@ -90,7 +90,7 @@ std::string how_ended(const MailContents& mail) {
                              : fmt::format(", {}, ExitCode {}", state, WEXITSTATUS(status));
 }
 
-// In words, for the first line of the body.
+// Describes the event for the first line of the body.
 std::string sentence(const MailContents& mail) {
   const JobRecord& job = mail.job.job();
   const MailMessage& message = mail.message;
@@ -313,7 +313,7 @@ std::string last_lines(std::string_view log, size_t lines) {
 
 namespace {
 
-// What slurm.conf(5) says of MailProg.
+// The variables that slurm.conf(5) lists for MailProg.
 std::vector<std::string> mail_environment(const MailContents& mail) {
   const MailMessage& message = mail.message;
   const JobRecord& job = mail.job.job();
@@ -373,7 +373,7 @@ Result<ReadyMail> compose_mail(const MailContents& mail) {
   field("From", fmt::format("{} <{}>", "Minke", ready.from));
   field("To", receivers);
   field("Subject", ready.subject);
-  // The same message keeps its name however often it is tried, so that one that arrives twice shows once.
+  // A message keeps its name in every attempt, so that one that arrives twice shows once.
   field("Message-ID",
         fmt::format("<{}.{}.{}@{}>", message.id(), message.job_id(), message.time(), mail.host));
   if (message.event() != model::MAIL_SUPPRESSED)

@@ -1,4 +1,4 @@
-// What a message about a job says. Pure; any thread.
+// The text of a message about a job. Pure; any thread.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@ struct MailContents {
   model::MailMessage message;
   model::MailSettings settings;
   api::AccountedJob job;                  // the run that it is about; job id 0: the record has none
-  std::vector<std::string> failed_tasks;  // of an array: "12_3 FAILED, exit code 1"
+  std::vector<std::string> failed_tasks;  // for an array: "12_3 FAILED, exit code 1"
   uint64_t more_failed_tasks = 0;
-  std::string log_path;  // of what the job wrote; empty: not to be shown
+  std::string log_path;  // of the job's output; empty: not to be shown
   std::string log;       // its end
   std::string host;      // where this runs
   int64_t now = 0;       // s since the epoch
@@ -32,13 +32,13 @@ struct ReadyMail {
   std::vector<std::string> to;
   std::string text;                      // head and body, lines ended by CRLF
   std::string subject, body;             // the same, for a program that makes its own head
-  std::vector<std::string> environment;  // and what Slurm tells such a program: "SLURM_JOB_ID=12"
+  std::vector<std::string> environment;  // and Slurm's variables for such a program: "SLURM_JOB_ID=12"
 };
 // Fails on a text that is no address.
 Result<ReadyMail> compose_mail(const MailContents& contents);
 
-// The last `lines` lines of `log` as a person would have seen them: what a progress bar wrote over is left
-// out, and so are colours; long lines are cut.
+// Returns the last `lines` lines of `log` as a person would have seen them: without text that a progress bar
+// overwrote, and without colours; long lines are cut.
 std::string last_lines(std::string_view log, size_t lines);
 
 }  // namespace minke::helpers

@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kMaxHeaderBytes = 400;
 
-// Bytes of the UTF-8 character that begins at `at`; 0 where none does.
+// Returns the bytes of the UTF-8 character that begins at `at`; 0 if none does.
 size_t character_length(std::string_view text, size_t at) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = byte(at);
@@ -101,7 +101,7 @@ std::string quoted_printable(std::string_view text) {
     if (column + (plain ? 1 : 3) >= kMaxLine) {
       out += "=\r\n";
       column = 0;
-      --i;  // what is plain depends on the column
+      --i;  // whether it is plain depends on the column
       continue;
     }
     if (plain) {

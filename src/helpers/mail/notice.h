@@ -1,4 +1,4 @@
-// A message to a user that is about no job. Pure but for the sending; one thread.
+// A message to a user that is not about a job. Pure but for the sending; one thread.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace minke::helpers {
 struct Notice {
   std::string to;  // a user, or an address
   std::string subject, body;
-  std::string id;  // the same whenever the same notice is sent again
+  std::string id;  // the same each time the same notice is sent
   std::string host;
   int64_t now = 0;  // s since the epoch
 };

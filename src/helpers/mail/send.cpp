@@ -43,7 +43,7 @@ DeliveryOutcome refused(const std::string& reason) {
 // ---- programs: the system's sendmail, Slurm's MailProg
 // ------------------------------------------------------------------------
 
-// What the reader does not take, it does not want: its exit code says why.
+// Ignores input that the reader does not take: its exit code says why.
 void write_all(int fd, std::string_view text, Clock::time_point deadline) {
   ::fcntl(fd, F_SETFL, O_NONBLOCK);
   while (!text.empty() && Clock::now() < deadline) {
@@ -66,7 +66,7 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return found;
 }
 
-// This process's, with the user's home where there is one: a program looks for its settings there.
+// Returns this process's environment, with the user's home if there is one: programs look for settings there.
 std::vector<std::string> program_environment(std::vector<std::string> own,
                                              const std::optional<os::Rights>& rights) {
   const passwd* user = rights ? ::getpwuid(rights->uid) : nullptr;
@@ -82,7 +82,7 @@ std::vector<std::string> program_environment(std::vector<std::string> own,
   return own;
 }
 
-// Its exit code says what became of the message.
+// Its exit code tells the result.
 DeliveryOutcome run_program(std::vector<std::string> words, std::vector<std::string> environment,
                             std::string_view input, const std::optional<os::Rights>& rights,
                             std::chrono::seconds timeout) {
@@ -98,7 +98,7 @@ DeliveryOutcome run_program(std::vector<std::string> words, std::vector<std::str
   if (pid < 0) return later("fork: " + std::string(std::strerror(errno)));
   if (pid == 0) {
     ::setpgid(0, 0);
-    // What it prints is for the log: this process's own output tells the daemon what became of messages.
+    // Its output is for the log: this process's own output reports the results to the daemon.
     if (::dup2(reader.get(), STDIN_FILENO) < 0 || ::dup2(STDERR_FILENO, STDOUT_FILENO) < 0) ::_exit(kNotRun);
     ::close_range(3, ~0U, 0);
     if (!os::become_in_child(rights, self)) ::_exit(kNotRun);
@@ -127,7 +127,7 @@ class SendmailSender : public MailSender {
       : program_(settings.program()), rights_(rights), timeout_(settings.timeout_seconds()) {}
 
   DeliveryOutcome send(const ReadyMail& mail) override {
-    // -oi: a line with a dot alone ends nothing. No address is taken from the message's head.
+    // -oi: a line with only a dot does not end the message. No address is taken from the message's head.
     std::vector<std::string> words = {program_, "-oi", "-f", mail.from, "--"};
     words.insert(words.end(), mail.to.begin(), mail.to.end());
     std::string text;  // a program reads its system's line ends
@@ -151,9 +151,9 @@ class MailProgSender : public MailSender {
 
   DeliveryOutcome send(const ReadyMail& mail) override {
     std::vector<std::string> words = {program_, "-s", mail.subject};
-    // None of them is an option, a command or a file to mail(1): recipients() sees to that.
+    // None of them is an option, a command or a file to mail(1): recipients() ensures that.
     words.insert(words.end(), mail.to.begin(), mail.to.end());
-    // To some mail(1) a tilde at a line's begin is a command.
+    // Some mail(1) take a tilde at the beginning of a line as a command.
     std::string body;
     for (const char c : mail.body) {
       if (c == '~' && (body.empty() || body.back() == '\n')) body += ' ';
@@ -250,7 +250,7 @@ class SmtpSender : public MailSender {
     if (outcome == CURLE_OK) return {Delivery::kSent, {}};
     const std::string reason = settings_.server() + ": " + (problem[0] != '\0' ? problem : "no answer") +
                                (code >= 400 ? " (" + std::to_string(code) + ")" : "");
-    // 55x is about this message. A login that fails, or a server that wants one, is the site's to mend.
+    // 55x is about this message. The site must fix a failed login, or a server that requires one.
     const bool for_good = code >= 550 && code < 560 && outcome != CURLE_LOGIN_DENIED;
     return for_good ? refused(reason) : later(reason);
   }

@@ -1,5 +1,5 @@
-// Hands a message to a mail server (SMTP, with or without TLS) to the system's sendmail, or to a MailProg as
-// Slurm has it.
+// Passes a message to a mail server (SMTP, with or without TLS), to the system's sendmail, or to a
+// MailProg as Slurm does.
 //
 // Blocks until the other side has answered, up to the timeout. libcurl speaks SMTP; it is opened at run time,
 // so that no other command pays for its loading. One thread.
@@ -34,12 +34,12 @@ class MailSender {
   virtual DeliveryOutcome send(const ReadyMail& mail) = 0;
 };
 
-// Whose rights a mail program has in a shared cluster, where root would start it: a user's of the system, by
-// name ([mail] run_as), or nobody's. What users chose is among its arguments and its input. Errors: there is
-// no such user, or it is root.
+// Returns the rights of a mail program in a shared cluster, where root would start it: those of a system
+// user, by name ([mail] run_as), or nobody's. Its arguments and its input contain text that users chose.
+// Fails if there is no such user, or it is root.
 Result<os::Rights> mail_program_rights(const std::string& run_as);
 
-// Keeps a connection open for the messages that follow. `rights`: of a mail program; absent: this process's.
+// Keeps a connection open for the next messages. `rights` are for a mail program; absent: this process's.
 std::unique_ptr<MailSender> make_mail_sender(const model::MailSettings& settings,
                                              const std::optional<os::Rights>& rights);
 
