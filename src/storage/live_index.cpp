@@ -262,26 +262,34 @@ class Index : public LiveIndex {
   }
 
   void take_events() {
-    alignas(fanotify_event_metadata) char buffer[64 << 10];
+    char buffer[64 << 10];
     for (;;) {
-      ssize_t got = ::read(events_.get(), buffer, sizeof buffer);
+      const ssize_t got = ::read(events_.get(), buffer, sizeof buffer);
       if (got <= 0) return;
-      for (const auto* event = reinterpret_cast<const fanotify_event_metadata*>(buffer);
-           FAN_EVENT_OK(event, got); event = FAN_EVENT_NEXT(event, got)) {
-        if ((event->mask & FAN_Q_OVERFLOW) != 0) overflow_ = true;
-        if (event->fd >= 0) ::close(event->fd);
-        const char* at = reinterpret_cast<const char*>(event) + event->metadata_len;
-        const char* end = reinterpret_cast<const char*>(event) + event->event_len;
-        while (at + sizeof(fanotify_event_info_header) <= end) {
-          fanotify_event_info_header header;
-          std::memcpy(&header, at, sizeof header);
-          if (header.len < sizeof header || at + header.len > end) break;
-          if (header.info_type == FAN_EVENT_INFO_TYPE_DFID_NAME ||
-              header.info_type == FAN_EVENT_INFO_TYPE_DFID)
-            note_change(at + offsetof(fanotify_event_info_fid, handle), header.len);
-          at += header.len;
-        }
+      // The kernel does not align what follows the first event.
+      std::string_view rest(buffer, static_cast<size_t>(got));
+      fanotify_event_metadata event;
+      while (rest.size() >= sizeof event) {
+        std::memcpy(&event, rest.data(), sizeof event);
+        if (event.event_len < sizeof event || event.event_len > rest.size()) break;
+        if ((event.mask & FAN_Q_OVERFLOW) != 0) overflow_ = true;
+        if (event.fd >= 0) ::close(event.fd);
+        if (event.metadata_len <= event.event_len)
+          take_places(rest.substr(event.metadata_len, event.event_len - event.metadata_len));
+        rest.remove_prefix(event.event_len);
       }
+    }
+  }
+
+  // The records of one event.
+  void take_places(std::string_view records) {
+    fanotify_event_info_header header;
+    while (records.size() >= sizeof header) {
+      std::memcpy(&header, records.data(), sizeof header);
+      if (header.len < sizeof header || header.len > records.size()) break;
+      if (header.info_type == FAN_EVENT_INFO_TYPE_DFID_NAME || header.info_type == FAN_EVENT_INFO_TYPE_DFID)
+        note_change(records.data() + offsetof(fanotify_event_info_fid, handle), header.len);
+      records.remove_prefix(header.len);
     }
   }
 
