@@ -47,7 +47,7 @@ class Rights {
   bool may_connect(uint32_t uid);
   bool is_administrator(uint32_t uid);
   bool is_operator(uint32_t uid);
-  // To change a job, run steps in it, and see its script.
+  // To change a job, and see its script. Steps run as its owner: nobody but he and root may start one in it.
   bool owns(uint32_t uid, uint32_t job_uid) { return uid == job_uid || is_operator(uid); }
   // Whose jobs he may know of at all: PrivateData. Every answer that speaks of jobs asks this; to a job that
   // he does not see, it is the one to a job that there never was.
@@ -61,7 +61,7 @@ class Rights {
 
   // Whether requests of this kind are for everybody: what is further to be asked, the request says itself.
   Status admits(uint32_t uid, RequestKind kind);
-  // Of changes of accounts, an admin level is for administrators alone.
+  // Of changes of accounts, an admin level is for administrators alone, and whoever has one.
   Status admits(uint32_t uid, const api::UpdateAccountsRequest& request);
   // What only operators may ask for in a job.
   Status admits(uint32_t uid, const model::JobSpec& spec);
