@@ -1,5 +1,7 @@
 #include "options/arguments.h"
 
+#include <algorithm>
+
 namespace minke::options {
 namespace {
 
@@ -50,29 +52,31 @@ class Reader {
     out_.settings.push_back({*index, std::move(value)});
   }
 
-  // The option of this name, or else the one that the name begins.
+  // The option of this name, or else the one that the name begins: an older one, where it begins any.
   std::optional<size_t> find_name(std::string_view name, std::string_view whole) {
-    std::optional<size_t> found;
-    std::string others;
+    std::vector<size_t> begun;
     for (size_t i = 0; i < options_.size(); ++i) {
-      const Option& option = options_[i];
-      if (option.name.empty() || !option.name.starts_with(name)) continue;
-      if (option.name == name) return i;
-      if (!found) {
-        found = i;
-      } else if (option.argument != options_[*found].argument || option.meaning != options_[*found].meaning) {
-        others.append(" '--").append(option.name).append("'");
-      }
+      if (options_[i].name.empty() || !options_[i].name.starts_with(name)) continue;
+      if (options_[i].name == name) return i;
+      begun.push_back(i);
     }
+    const auto is_later = [this](size_t index) { return options_[index].later; };
+    if (!std::all_of(begun.begin(), begun.end(), is_later)) std::erase_if(begun, is_later);
     const std::string shown = "option '--" + std::string(whole) + "'";
-    if (!found) {
+    if (begun.empty()) {
       out_.problem = "unrecognized " + shown;
-    } else if (!others.empty()) {
-      out_.problem =
-          shown + " is ambiguous; possibilities: '--" + std::string(options_[*found].name) + "'" + others;
-      found.reset();
+      return std::nullopt;
     }
-    return found;
+    const Option& first = options_[begun[0]];
+    std::string others;
+    for (const size_t index : begun) {
+      const Option& option = options_[index];
+      if (option.argument != first.argument || option.meaning != first.meaning)
+        others.append(" '--").append(option.name).append("'");
+    }
+    if (others.empty()) return begun[0];
+    out_.problem = shown + " is ambiguous; possibilities: '--" + std::string(first.name) + "'" + others;
+    return std::nullopt;
   }
 
   // "-abc": letters together, the last perhaps with its argument behind it.

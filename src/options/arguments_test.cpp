@@ -99,5 +99,22 @@ TEST(Arguments, AreGetoptLongs) {
   }
 }
 
+TEST(Arguments, AnAbbreviationGoesOnToMeanTheOlderOption) {
+  constexpr Option kGrown[] = {{.name = "extra-info", .argument = kRequired, .meaning = 0},
+                               {.name = "extra", .argument = kRequired, .meaning = 1, .later = true},
+                               {.name = "extern", .argument = kNone, .meaning = 2, .later = true},
+                               {.name = "segment", .argument = kNone, .meaning = 3, .later = true}};
+  const auto meant = [&](const std::string& word) {
+    const std::vector<std::string> words = {word};
+    const Arguments read = read_arguments(kGrown, words, Order::kFirst);
+    return read.problem.empty() ? std::string(kGrown[read.settings.at(0).option].name) : read.problem;
+  };
+  EXPECT_EQ(meant("--ext=1"), "extra-info");
+  EXPECT_EQ(meant("--extra=1"), "extra");  // it is named
+  EXPECT_EQ(meant("--exte"), "extern");    // there is no older one
+  EXPECT_EQ(meant("--seg"), "segment");
+  EXPECT_EQ(meant("--z"), "unrecognized option '--z'");
+}
+
 }  // namespace
 }  // namespace minke::options

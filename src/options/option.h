@@ -33,6 +33,8 @@ struct Option {
   // Options of one meaning do the same: what abbreviates several of them is not ambiguous. options_of() sets
   // it.
   size_t meaning = 0;
+  // It came after most scripts had been written: what abbreviates but one older option goes on to mean that.
+  bool later = false;
 };
 
 // A command as --help, --usage, its manual page and the completion show it.

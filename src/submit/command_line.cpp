@@ -1,26 +1,24 @@
-// read_command_line() reads argv as glibc's getopt_long does with "+" in front of its letters, but without
-// its globals.
-//
-// Long names may be abbreviated; reading stops at the first argument that is not an option, or after "--".
-// Messages are glibc's. (getopt_long itself keeps its place in globals and prints its messages, which a
-// pure room cannot do.)
+// read_command_line(): argv as glibc's getopt_long reads it with "+" in front of its letters
+// (options/arguments.h). Reading stops at the first argument that is no option, or after "--".
 #include <algorithm>
 #include <iterator>
+#include <map>
+#include <utility>
 #include <vector>
 
+#include "options/arguments.h"
 #include "submit/option_reader.h"
 
 namespace minke::submit {
 namespace {
 
-// The option that a long name means, or the message why there is none.
-struct Match {
-  const Option* option = nullptr;
-  std::string problem;
+// The options of one command, as options/ reads them, and what each of them is here.
+struct CommandOptions {
+  std::vector<options::Option> read;
+  std::vector<const Option*> rows;
 };
 
-// Options newer than most scripts. An abbreviation that matches exactly one older option
-// keeps that meaning.
+// Options that came after most scripts had been written.
 bool is_later(const Option& option, Command command) {
   constexpr std::string_view kLater[] = {
       "consolidate-segments", "container-id", "container-type", "external-launcher", "extra",
@@ -29,89 +27,37 @@ bool is_later(const Option& option, Command command) {
          (option.name == "resv-ports" && command != Command::kSrun);
 }
 
-Match find_long(Command command, std::string_view name, std::string_view whole) {
-  std::vector<const Option*> candidates;
+CommandOptions make_options(Command command) {
+  CommandOptions made;
   for (const Option& option : all_options()) {
-    if (!option.belongs_to(command) || !option.name.starts_with(name)) continue;
-    if (option.name == name) return {&option, ""};
-    candidates.push_back(&option);
+    if (!option.belongs_to(command)) continue;
+    made.read.push_back({.name = option.name,
+                         .letter = option.letter,
+                         .argument = option.argument,
+                         .meaning = made.rows.size(),
+                         .later = is_later(option, command)});
+    made.rows.push_back(&option);
   }
-  if (candidates.empty()) return {nullptr, "unrecognized option '--" + std::string(whole) + "'"};
-  if (candidates.size() > 1) {
-    std::vector<const Option*> earlier;
-    std::copy_if(candidates.begin(), candidates.end(), std::back_inserter(earlier),
-                 [&](const Option* option) { return !is_later(*option, command); });
-    if (earlier.size() == 1) return {earlier[0], ""};
-    std::string problem = "option '--" + std::string(whole) + "' is ambiguous; possibilities:";
-    for (const Option* option : earlier.empty() ? candidates : earlier)
-      problem.append(" '--").append(option->name).append("'");
-    return {nullptr, problem};
-  }
-  return {candidates[0], ""};
+  return made;
 }
 
-const Option* find_letter(Command command, char letter) {
-  for (const Option& option : all_options()) {
-    if (option.belongs_to(command) && option.letter == letter) return &option;
-  }
-  return nullptr;
+const CommandOptions& options_of(Command command) {
+  static const std::map<Command, CommandOptions> kAll = {{Command::kSbatch, make_options(Command::kSbatch)},
+                                                         {Command::kSalloc, make_options(Command::kSalloc)},
+                                                         {Command::kSrun, make_options(Command::kSrun)}};
+  return kAll.at(command);
 }
 
 }  // namespace
 
 ReadOptions read_options(Command command, std::span<const std::string> arguments, Source source) {
+  const CommandOptions& known = options_of(command);
+  options::Arguments read = options::read_arguments(known.read, arguments, options::Order::kFirst);
   ReadOptions out;
-  size_t next = 0;
-  auto fail = [&](std::string problem) {
-    out.problem = std::move(problem);
-    return out;
-  };
-  while (next < arguments.size()) {
-    const std::string& argument = arguments[next];
-    if (argument.size() < 2 || argument[0] != '-') break;
-    ++next;
-    if (argument == "--") break;
-    if (argument[1] == '-') {
-      std::string_view whole = std::string_view(argument).substr(2);
-      size_t equals = whole.find('=');
-      std::string_view name = whole.substr(0, equals);
-      Match match = find_long(command, name, whole);
-      if (match.option == nullptr) return fail(std::move(match.problem));
-      const Option& option = *match.option;
-      Setting setting{&option, std::nullopt, source};
-      if (equals != std::string_view::npos) {
-        if (option.argument == ArgumentKind::kNone) {
-          return fail("option '--" + std::string(option.name) + "' doesn't allow an argument");
-        }
-        setting.value = std::string(whole.substr(equals + 1));
-      } else if (option.argument == ArgumentKind::kRequired) {
-        if (next == arguments.size()) {
-          return fail("option '--" + std::string(option.name) + "' requires an argument");
-        }
-        setting.value = arguments[next++];
-      }
-      out.settings.push_back(std::move(setting));
-      continue;
-    }
-    // -abc: letters together; the last one may have its argument behind it.
-    for (size_t i = 1; i < argument.size(); ++i) {
-      const Option* option = find_letter(command, argument[i]);
-      if (option == nullptr) return fail(std::string("invalid option -- '") + argument[i] + "'");
-      Setting setting{option, std::nullopt, source};
-      bool takes_rest = option->argument != ArgumentKind::kNone && i + 1 < argument.size();
-      if (takes_rest) {
-        setting.value = argument.substr(i + 1);
-      } else if (option->argument == ArgumentKind::kRequired) {
-        if (next == arguments.size()) {
-          return fail(std::string("option requires an argument -- '") + argument[i] + "'");
-        }
-        setting.value = arguments[next++];
-      }
-      out.settings.push_back(std::move(setting));
-      if (takes_rest) break;
-    }
-  }
-  out.positional.assign(arguments.begin() + static_cast<std::ptrdiff_t>(next), arguments.end());
+  for (options::Setting& setting : read.settings)
+    out.settings.push_back({known.rows[setting.option], std::move(setting.value), source});
+  out.positional = std::move(read.operands);
+  out.problem = std::move(read.problem);
   return out;
 }
 

@@ -47,26 +47,14 @@ std::string_view values_of(const Option& option) {
   return {};
 }
 
-options::ArgumentKind kind_of(ArgumentKind kind) {
-  switch (kind) {
-    case ArgumentKind::kNone:
-      return options::ArgumentKind::kNone;
-    case ArgumentKind::kRequired:
-      return options::ArgumentKind::kRequired;
-    case ArgumentKind::kOptional:
-      return options::ArgumentKind::kOptional;
-  }
-  return {};
-}
-
 }  // namespace
 
 options::Command completed_command(Command command) {
   options::Command described{.name = command_name(command), .operand_values = options::kFiles};
   for (const Option& option : all_options()) {
     if (!option.belongs_to(command) || option.disposition == Disposition::kRefused) continue;
-    described.options.push_back({option.name, option.letter, kind_of(option.argument), option.argument_name,
-                                 option.help, values_of(option)});
+    described.options.push_back(
+        {option.name, option.letter, option.argument, option.argument_name, option.help, values_of(option)});
   }
   return described;
 }

@@ -10,11 +10,12 @@
 #include <vector>
 
 #include "base/result.h"
+#include "options/option.h"
 #include "submit/job_request.h"
 
 namespace minke::submit {
 
-enum class ArgumentKind { kNone, kRequired, kOptional };
+using options::ArgumentKind;
 
 enum class Disposition {
   kHonoured,
