@@ -203,10 +203,13 @@ void Recovery::settle_script(Job& job, bool waits) {
   }
 }
 
+// Of one that was suspended, that it goes on may have been stored, and not ordered.
 void Recovery::go_on_stopping() {
   for (const auto& [id, job] : core_.state.jobs()) {
     if (job->state == JOB_SUSPENDED && !job->completing)
       core_.launching->signal(*job, SIGSTOP, node::SignalOrder::ALL);
+    if (job->state == JOB_RUNNING && job->details->suspend_time != 0)
+      core_.launching->signal(*job, SIGCONT, node::SignalOrder::ALL);
     if (!job->completing) continue;
     if (!core_.prologs->ends(*job)) {
       if (!job->has_script() && !core_.steps->has_running(id)) {

@@ -137,8 +137,10 @@ void Launching::launch(Job& job) {
   }
   core_.committer.when_durable([this, id = job.id, run = job.restarts] {
     Job* found = core_.state.find(id);
-    if (found == nullptr || found->restarts != run || found->state == JOB_PENDING || found->details->launched)
+    if (found == nullptr || found->restarts != run || !found->holds_nodes() || found->details->launched)
       return;
+    // Told to end while its start was being stored.
+    if (found->completing) return core_.run_events.tell(&RunListener::nothing_left, *found, 0);
     send(*found);
   });
 }
@@ -251,42 +253,47 @@ void Launching::begin_allocation(const Job& job) {
   }
 }
 
-void Launching::end_allocation(Job& job) {
+void Launching::tell_processes(const Job& job, std::function<void()> order) {
+  if (core_.committer.is_stored(job)) return order();
+  core_.committer.when_tried(std::move(order));
+}
+
+void Launching::end_allocation(const Job& job) {
   node::EndJobOrder order;
   order.set_job_id(job.id);
   order.set_run(job.restarts);
   order.set_tmp_dir(tmp_dir_of(job));
-  core_.launcher->end_job(std::move(order));
+  tell_processes(job, [this, order] { core_.launcher->end_job(order); });
+}
+
+void Launching::signal(const Job& job, node::SignalOrder order) {
+  order.set_job_id(job.id);
+  order.set_run(job.restarts);
+  tell_processes(job, [this, order = std::move(order)] { core_.launcher->signal(order); });
 }
 
 void Launching::signal(const Job& job, uint32_t signal, node::SignalOrder::Target target, uint32_t step_id) {
   node::SignalOrder order;
-  order.set_job_id(job.id);
-  order.set_run(job.restarts);
   order.set_signal(signal);
   order.set_target(target);
   order.set_step_id(step_id);
-  core_.launcher->signal(std::move(order));
+  this->signal(job, std::move(order));
 }
 
 void Launching::kill_tasks(const Job& job, uint32_t step_id, const std::vector<uint32_t>& ranks) {
   node::SignalOrder order;
-  order.set_job_id(job.id);
-  order.set_run(job.restarts);
   order.set_signal(SIGKILL);
   order.set_target(node::SignalOrder::ONE_STEP);
   order.set_step_id(step_id);
   order.mutable_ranks()->Add(ranks.begin(), ranks.end());
-  core_.launcher->signal(std::move(order));
+  signal(job, std::move(order));
 }
 
 void Launching::say(const Job& job, const std::string& message) {
   node::SignalOrder order;
-  order.set_job_id(job.id);
-  order.set_run(job.restarts);
   order.set_target(node::SignalOrder::BATCH_SHELL);
   order.set_message(kErrorPrefix + message + "\n");
-  core_.launcher->signal(std::move(order));
+  signal(job, std::move(order));
 }
 
 void Launching::announce(Job& job, const std::string& why) {

@@ -4,7 +4,12 @@
 // the machine lose power in between, the job runs again, which is what --requeue means. Any other is launched
 // only when its start is durable: a job that may not be requeued is never started twice, and no run twice.
 // Either way the launcher's journal knows what has been started, and a restarted daemon asks it before it
-// schedules anything. State's thread.
+// schedules anything.
+//
+// What is ordered of a job's processes follows from what is known of the job: that it is cancelled, over its
+// time, suspended no more. So such an order leaves only when that is stored, and a daemon that finds the
+// processes ended knows why. Where nothing can be stored it leaves nevertheless: the job may be what fills
+// the disk. State's thread.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +51,8 @@ class Launching {
 
   void launch(Job& job);                  // a batch job that has just started
   void begin_allocation(const Job& job);  // an interactive job has started
-  void end_allocation(Job& job);          // an interactive one that is over: kill what is left of it
+  // Orders to its processes: what they follow from is noted of the job before.
+  void end_allocation(const Job& job);  // an interactive one that is over: kill what is left of it
   void signal(const Job& job, uint32_t signal, node::SignalOrder::Target target, uint32_t step_id = 0);
   void kill_tasks(const Job& job, uint32_t step_id, const std::vector<uint32_t>& ranks);
   // A line on the standard error of a batch job that runs.
@@ -82,6 +88,9 @@ class Launching {
     std::string
         data_lines;  // the file that `minke staged-script` reads its #MINKE lines from; empty: it has none
   };
+  // Once what is noted of the job is stored: in the order in which they are given.
+  void tell_processes(const Job& job, std::function<void()> order);
+  void signal(const Job& job, node::SignalOrder order);
   void send(Job& job);
   node::LaunchOrder order_of(const Job& job, const SpooledScript& script, const std::string& block);
   void make_stage_cache(const Job& job) const;

@@ -61,6 +61,7 @@ Status Actions::give_nodes_back(Job& job, const api::Field& field, const JobSpec
       std::find_if(kept->begin(), kept->end(), [&](const auto& node) { return node.node() == script_node; });
   if (job.has_script() && of_script == kept->end())
     return failure("the script runs on " + script_node, kInvalidNodeName);
+  core_.committer.job_changed(job.id);  // before its steps hear of it
   for (const NodeAllocation& node : nodes) {
     const bool stays =
         std::any_of(kept->begin(), kept->end(), [&](const auto& one) { return one.node() == node.node(); });
@@ -71,7 +72,6 @@ Status Actions::give_nodes_back(Job& job, const api::Field& field, const JobSpec
   nodes = std::move(*kept);
   const Status booked = core_.scheduling->adopt(job);
   MINKE_CHECK(booked);  // less of what it had
-  core_.committer.job_changed(job.id);
   return {};
 }
 

@@ -69,10 +69,7 @@ void Lifecycle::prolog_failed(Job& job, bool launched, bool hold) {
   const JobState as = details.requeue_when_ended ? JOB_REQUEUED
                       : job.has_script()         ? JOB_FAILED
                                                  : JOB_CANCELLED;
-  if (launched) {
-    if (job.has_script()) core_.launching->announce(job, as == JOB_REQUEUED ? "DUE TO JOB REQUEUE" : "");
-    return stop(job, as, FAIL_LAUNCH, false);
-  }
+  if (launched) return stop(job, as, FAIL_LAUNCH, false);
   job.state = details.ending_as = as;
   details.ending_reason = FAIL_LAUNCH;
   job.completing = true;
@@ -135,16 +132,12 @@ void Lifecycle::node_failed(Job& job, const std::string& node) {
     if (Job* leader = core_.state.find(job.het_job_id)) return node_failed(*leader, node);
   }
   if (job.details->nodes.size() > 1 && job.submission->spec().no_kill()) return;
-  if (job.has_script()) {
-    job.details->requeue_when_ended = job.requeue_allowed;
-    core_.launching->announce(job, "DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS");
-  }
+  if (job.has_script()) job.details->requeue_when_ended = job.requeue_allowed;
   stop(job, JOB_NODE_FAIL, FAIL_DOWN_NODE, false);
 }
 
 void Lifecycle::time_out(Job& job) {
   if (job.completing || !job.holds_nodes()) return;
-  if (job.has_script()) core_.launching->announce(job, "DUE TO TIME LIMIT");
   stop(job, JOB_TIMEOUT, FAIL_TIMEOUT, false);
 }
 
@@ -164,7 +157,6 @@ void Lifecycle::ask_to_give_way(Job& job, int64_t grace_end, bool requeue) {
 void Lifecycle::give_way(Job& job) {
   job.details->requeue_when_ended =
       job.details->requeue_when_preempted && job.requeue_allowed && job.has_script();
-  if (job.has_script()) core_.launching->announce(job, "DUE TO PREEMPTION");
   stop(job, JOB_PREEMPTED, WAIT_NO_REASON, false);
 }
 
@@ -317,13 +309,12 @@ void Lifecycle::cancel(Job& job, uint32_t by_uid) {
     finish(job, JOB_CANCELLED, held ? job.reason : WAIT_NO_REASON, 0, core_.now());
     return;
   }
-  if (job.has_script()) core_.launching->announce(job, "");
   stop(job, JOB_CANCELLED, WAIT_NO_REASON, false);
 }
 
 namespace {
 
-// In the line that Slurm writes when it ends a step.
+// In the lines that Slurm writes when it ends a job, or a step.
 std::string why_ended(JobState ending_as) {
   switch (ending_as) {
     case JOB_TIMEOUT:
@@ -357,6 +348,7 @@ void Lifecycle::stop(Job& job, JobState ending_as, StateReason reason, bool at_o
     });
     return;
   }
+  if (job.has_script() && !at_once) core_.launching->announce(job, why_ended(ending_as));
   const bool ends_steps = !at_once && core_.steps->abort(job, why_ended(ending_as));
   if (!job.has_script() && !ends_steps) {
     core_.launching->end_allocation(job);

@@ -74,7 +74,6 @@ Status Lifecycle::requeue(Job& job, bool then_hold, bool special_exit) {
     back_to_queue(job);
     return {};
   }
-  if (job.has_script()) core_.launching->announce(job, "DUE TO JOB REQUEUE");
   stop(job, JOB_REQUEUED, WAIT_NO_REASON, false);
   return {};
 }

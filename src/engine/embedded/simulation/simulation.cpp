@@ -145,6 +145,7 @@ void Simulation::restore_order() {
   disk_.set_full(false);
   disk_.set_failing(0, 0);
   disk_.set_no_descriptors(false);
+  for (auto& [begin, end] : refusals_) end = std::min(end, now());
   say("the faults cease");
 }
 

@@ -26,6 +26,7 @@
 #include <random>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "api/submission.pb.h"
@@ -139,6 +140,8 @@ class Simulation {
   void count_event();
   void fault();
   void for_a_while(uint64_t most_seconds, std::function<void()> end);
+  // The same of what keeps changes from being stored.
+  void refuse_for_a_while(uint64_t most_seconds, std::function<void()> end);
   void kill_launcher();
   void power_cut();
 
@@ -161,6 +164,8 @@ class Simulation {
   void check_directories();
   // Whether what ran then was lost: with its launcher, or with the machine.
   bool lost_between(int64_t from, int64_t until) const;
+  // Whether something that was done a little before may not have been stored.
+  bool refused_before(int64_t time) const;
   const Submitted* submitted_as(uint32_t job_id) const;
 
   SimulationOptions options_;
@@ -190,7 +195,8 @@ class Simulation {
   std::map<std::string, uint32_t> account_cpus_;  // GrpTRES=cpu of each account
   std::vector<int64_t> launcher_deaths_, boots_;  // when
   unsigned daemon_deaths_ = 0;
-  bool disk_failed_ = false;  // with EIO, ever
+  bool disk_failed_ = false;                           // with EIO, ever
+  std::vector<std::pair<int64_t, int64_t>> refusals_;  // when the disk took nothing, or not all
   std::vector<Finding> findings_;
   uint64_t digest_ = 0xcbf29ce484222325;
 };

@@ -1,4 +1,6 @@
 // What must hold, while it goes on and in the end.
+#include <sys/wait.h>
+
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -52,6 +54,12 @@ bool Simulation::lost_between(int64_t from, int64_t until) const {
   const auto within = [&](int64_t time) { return time >= from - 1 && time <= until + 1; };
   return std::any_of(launcher_deaths_.begin(), launcher_deaths_.end(), within) ||
          std::any_of(boots_.begin(), boots_.end(), within);
+}
+
+bool Simulation::refused_before(int64_t time) const {
+  constexpr int64_t kLongest = 100;  // s from an order to end to the end
+  return std::any_of(refusals_.begin(), refusals_.end(),
+                     [&](const auto& one) { return time >= one.first - 1 && time <= one.second + kLongest; });
 }
 
 void Simulation::check_now() {
@@ -221,6 +229,9 @@ void Simulation::check_outcome(const Submitted& job, const JobRecord& record) {
     return;
   }
   if (record.reason() == FAIL_LAUNCH) return find("outcome", "it was never launched: " + told(record));
+  // What ends programs by a signal is an order, and what that follows from is stored before it.
+  if (record.state() == JOB_FAILED && WIFSIGNALED(record.exit_code()) && !refused_before(record.end_time()))
+    return find("outcome", "a signal ended it, and nobody knows why: " + told(record));
   if (job.touched) return;
   const bool lost = lost_between(record.start_time(), record.end_time());
   if (job.interactive) {

@@ -1,4 +1,5 @@
 // What goes wrong, and when.
+#include <limits>
 #include <utility>
 
 #include "engine/embedded/simulation/simulation.h"
@@ -44,6 +45,15 @@ void Simulation::for_a_while(uint64_t most_seconds, std::function<void()> end) {
   });
 }
 
+void Simulation::refuse_for_a_while(uint64_t most_seconds, std::function<void()> end) {
+  const size_t number = refusals_.size();
+  refusals_.emplace_back(now(), std::numeric_limits<int64_t>::max());
+  for_a_while(most_seconds, [this, number, end = std::move(end)] {
+    refusals_[number].second = now();
+    end();
+  });
+}
+
 void Simulation::kill_launcher() {
   if (!host_.launcher) return;
   say("launcher killed");
@@ -71,7 +81,7 @@ void Simulation::fault() {
   may(options_.fill_disk, [this] {
     say("the disk is full");
     disk_.set_full(true);
-    for_a_while(40, [this] {
+    refuse_for_a_while(40, [this] {
       say("the disk has room again");
       disk_.set_full(false);
     });
@@ -80,7 +90,7 @@ void Simulation::fault() {
     say("the disk fails now and then");
     disk_failed_ = true;
     disk_.set_failing(static_cast<uint32_t>(2 + below(30)), random_());
-    for_a_while(20, [this] {
+    refuse_for_a_while(20, [this] {
       say("the disk is well again");
       disk_.set_failing(0, 0);
     });

@@ -15,19 +15,20 @@
 namespace minke::engine {
 
 struct Committer::Group {
-  std::vector<uint32_t> jobs;
-  store::Batch other_rows;  // kept until they are durable; those of the jobs are made anew for each try
-  std::vector<std::function<void()>> work;
+  std::vector<uint32_t> jobs;  // in order, each once
+  store::Batch other_rows;     // kept until they are durable; those of the jobs are made anew for each try
+  std::vector<Work> work;
   std::vector<std::function<void(const Status&)>> answers;
   unsigned failures = 0;  // tries of it that failed; it is tried again every second
 
-  void add(std::vector<uint32_t> changed, store::Batch rows) {
+  void add(std::vector<uint32_t> changed, store::Batch rows, std::vector<Work> then) {
     jobs.insert(jobs.end(), changed.begin(), changed.end());
     std::sort(jobs.begin(), jobs.end());
     jobs.erase(std::unique(jobs.begin(), jobs.end()), jobs.end());
     const auto append = [](auto& to, auto& from) {
       to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
     };
+    append(work, then);
     append(other_rows.jobs, rows.jobs);
     append(other_rows.steps, rows.steps);
     append(other_rows.specs, rows.specs);
@@ -50,7 +51,7 @@ Committer::Committer(os::EventLoop& loop, store::Store& store, State& state)
         // Jobs are written as they are now: with all else that has changed since, or the two would differ
         // where this daemon dies in between.
         for (const uint32_t id : dirty_jobs_) state_.find(id)->dirty = false;
-        in_flight_->add(std::exchange(dirty_jobs_, {}), std::exchange(rows_, {}));
+        in_flight_->add(std::exchange(dirty_jobs_, {}), std::exchange(rows_, {}), std::exchange(work_, {}));
         hand_over(in_flight_);
       })) {}
 
@@ -110,8 +111,18 @@ void Committer::set_aside(store::DamagedRow row) {
 }
 
 void Committer::when_durable(std::function<void()> work) {
-  work_.push_back(std::move(work));
+  work_.push_back({std::move(work)});
   schedule_flush();
+}
+
+void Committer::when_tried(std::function<void()> work) {
+  work_.push_back({std::move(work), true});
+  schedule_flush();
+}
+
+bool Committer::is_stored(const Job& job) const {
+  return !job.dirty &&
+         !(in_flight_ && std::binary_search(in_flight_->jobs.begin(), in_flight_->jobs.end(), job.id));
 }
 
 void Committer::when_stored(std::function<void(const Status&)> answer) {
@@ -126,6 +137,14 @@ void Committer::when_stored(std::function<void(const Status&)> answer) {
 Status Committer::not_stored() const {
   return failure("this is done, but cannot be stored for now, and would be lost with the daemon: " +
                  problem_);
+}
+
+void Committer::run_though_not_stored(Group& group) {
+  const auto first = std::stable_partition(group.work.begin(), group.work.end(),
+                                           [](const Work& one) { return !one.though_not_stored; });
+  const std::vector<Work> due(std::make_move_iterator(first), std::make_move_iterator(group.work.end()));
+  group.work.erase(first, group.work.end());
+  for (const Work& work : due) work.run();
 }
 
 void Committer::answer_all(std::vector<std::function<void(const Status&)>> answers, const Status& stored) {
@@ -147,9 +166,7 @@ void Committer::flush() {
     return;
   }
   in_flight_ = std::make_shared<Group>();
-  in_flight_->jobs = std::exchange(dirty_jobs_, {});
-  in_flight_->other_rows = std::exchange(rows_, {});
-  in_flight_->work = std::exchange(work_, {});
+  in_flight_->add(std::exchange(dirty_jobs_, {}), std::exchange(rows_, {}), std::exchange(work_, {}));
   in_flight_->answers = std::exchange(answers_, {});
   // Here, not for each try: what changes between two tries is in dirty_jobs_, and must be seen to be.
   for (const uint32_t id : in_flight_->jobs) state_.find(id)->dirty = false;
@@ -175,6 +192,7 @@ void Committer::finished(std::shared_ptr<Group> group, Status outcome) {
     ++group->failures;
     set_problem(outcome.error().message);
     retry_->set_after(std::chrono::seconds(1));
+    run_though_not_stored(*group);
     if (group->failures < kFailuresToTell) return;
     answer_all(std::exchange(group->answers, {}), not_stored());
     answer_all(std::exchange(answers_, {}), not_stored());
@@ -187,7 +205,7 @@ void Committer::finished(std::shared_ptr<Group> group, Status outcome) {
     if (job != nullptr && job->ended() && !job->completing && !job->dirty) state_.remove(id);
   }
   give_memory_back();
-  for (auto& work : group->work) work();
+  for (const Work& work : group->work) work.run();
   answer_all(std::exchange(group->answers, {}), {});
   schedule_flush();
 }

@@ -21,6 +21,7 @@ class StepRecord;
 
 namespace minke::engine {
 
+struct Job;
 class State;
 
 class Committer {
@@ -36,6 +37,11 @@ class Committer {
   void set_aside(store::DamagedRow row);  // what is noted after it may take its place
   // Runs `work` when all changes noted so far are durable.
   void when_durable(std::function<void()> work);
+  // The same for what a full disk must not hold up, as the end of a job that has filled it: also once they
+  // could not be stored for now.
+  void when_tried(std::function<void()> work);
+  // What the store has of the job is what is known of it here.
+  bool is_stored(const Job& job) const;
   // The same for whoever waits for an answer: where the changes cannot be stored for now, that is the answer.
   // They are kept, and tried again.
   void when_stored(std::function<void(const Status& stored)> answer);
@@ -52,6 +58,10 @@ class Committer {
 
  private:
   struct Group;
+  struct Work {
+    std::function<void()> run;
+    bool though_not_stored = false;
+  };
   void schedule_flush();
   void flush();
   void hand_over(std::shared_ptr<Group> group);
@@ -59,6 +69,7 @@ class Committer {
   void set_problem(std::string problem);
   Status not_stored() const;
   void give_memory_back();
+  static void run_though_not_stored(Group& group);
   static void answer_all(std::vector<std::function<void(const Status&)>> answers, const Status& stored);
 
   os::EventLoop& loop_;
@@ -66,7 +77,7 @@ class Committer {
   State& state_;
   std::vector<uint32_t> dirty_jobs_;
   store::Batch rows_;  // other changes of this burst
-  std::vector<std::function<void()>> work_;
+  std::vector<Work> work_;
   std::vector<std::function<void(const Status&)>> answers_;
   bool flush_scheduled_ = false;
   std::shared_ptr<Group> in_flight_;  // at most one group of state changes at a time
