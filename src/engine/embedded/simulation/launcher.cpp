@@ -307,6 +307,7 @@ void LauncherModel::exited(const Machine::Process& process, int status) {
   task_end.set_rank(launch->tasks[process.position].rank);
   task_end.set_status(status);
   task_end.set_end_time(machine_.now());
+  task_end.mutable_usage()->set_user_microseconds(kMicrosecondsOfTask);
   record(end);
   if (sink_ && launch->tasks.size() > 1) {
     node::LauncherMessage message;

@@ -39,6 +39,8 @@ class SignalOrder;
 
 namespace minke::engine::simulation {
 
+constexpr uint64_t kMicrosecondsOfTask = 1000;  // that each is told to have used
+
 // One start of a program: what a user would see of it.
 struct Start {
   node::LaunchKey launch;

@@ -78,7 +78,8 @@ class Steps : public RunListener {
   void step_ended(const node::Launch& launch) override;
   // A batch step by itself is its job, and has no record where there is no other step.
   void script_ended(Job& job, const node::TaskEnd& end, int32_t status, int64_t end_time) override;
-  // As stored: what was changed of a step since it was launched, for when it is recovered.
+  // As stored: what was changed of a step since it was launched, and that it has ended, for when it is
+  // recovered.
   void restore(const model::StepRecord& record);
   void recover(const node::Launch& launch);
   // After the inventory: those that the launcher does not know never ran, or are lost.
@@ -142,6 +143,10 @@ class Steps : public RunListener {
   };
 
   void collect(const node::LaunchId& id);  // once what is known of its end is durable
+  // The launcher has a step that is over, or whose run is: it is collected when the store has its record.
+  void take_left_over(const node::Launch& launch, const Step& step);
+  struct LeftOver;
+  void find_left_over_in(const Result<std::vector<store::AccountedJob>>& chunk, LeftOver& left);
   // Asked for again, and not running: it has ended, or never began.
   void find_ended(const api::CreateStepRequest& request, std::vector<os::UniqueFd> descriptors,
                   const Owner& owner, Report report);
@@ -176,6 +181,7 @@ class Steps : public RunListener {
   Core& core_;
   std::map<uint32_t, JobSteps> jobs_;
   std::map<std::pair<uint32_t, uint32_t>, model::StepRecord> restored_;  // by job and step, until recovered
+  bool recovered_ = false;                                               // what ran when this daemon came
 };
 
 }  // namespace minke::engine

@@ -46,9 +46,10 @@ StepRecord Steps::ended_record(const Step& step, const node::Launch& launch, con
     record.set_exit_code(text::kOutOfMemory);
   }
   if (launch.lost()) record.set_state(JOB_NODE_FAIL);
-  if (job == nullptr || record.state() == JOB_COMPLETE) return record;
+  if (record.state() == JOB_COMPLETE) return record;
   // Slurm accounts for a step that a signal ended as cancelled, whoever sent it.
-  if (!out_of_memory && (job->completing || step.killed || WIFSIGNALED(highest)))
+  const bool with_its_job = job != nullptr && job->completing;
+  if (!out_of_memory && (with_its_job || step.killed || WIFSIGNALED(highest)))
     record.set_state(JOB_CANCELLED);
   if (step.out_of_time) record.set_state(JOB_TIMEOUT);
   return record;

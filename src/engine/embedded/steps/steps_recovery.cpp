@@ -2,6 +2,8 @@
 #include "engine/embedded/steps/steps.h"
 
 #include <algorithm>
+#include <csignal>
+#include <memory>
 #include <utility>
 
 #include "engine/embedded/accounts/rights.h"
@@ -18,8 +20,7 @@ void Steps::restore(const StepRecord& record) {
       job != nullptr && job->restarts == record.restarts() && record.kind() == STEP_NORMAL) {
     skip_step_ids_to(*job, record.step_id());
   }
-  if (record.kind() == STEP_NORMAL && record.end_time() == 0)
-    restored_[{record.job_id(), record.step_id()}] = record;
+  if (record.kind() == STEP_NORMAL) restored_[{record.job_id(), record.step_id()}] = record;
 }
 
 void Steps::skip_step_ids_to(Job& job, uint32_t used) {
@@ -37,13 +38,16 @@ void Steps::recover(const node::Launch& launch) {
     return;
   }
   Step step;
+  if (!step.tag.ParseFromString(launch.tag())) return collect(launch.id());
   Job* job = core_.state.find(launch.id().job_id());
-  if (job == nullptr || job->restarts != launch.id().run() || !job->details || job->ended() ||
-      !step.tag.ParseFromString(launch.tag()))
-    return collect(launch.id());
-  skip_step_ids_to(*job, launch.id().step_id());
+  if (job != nullptr && job->restarts != launch.id().run()) job = nullptr;
+  if (job != nullptr) skip_step_ids_to(*job, launch.id().step_id());
+  // All that run are known to a daemon that lived on.
+  if (recovered_ || job == nullptr || !job->holds_nodes()) return take_left_over(launch, step);
   if (const auto stored = restored_.extract({job->id, launch.id().step_id()});
       stored && stored.mapped().restarts() == job->restarts) {
+    // The launcher has not been told that its end is known.
+    if (stored.mapped().end_time() != 0) return collect(launch.id());
     StepRecord& record = *step.tag.mutable_record();
     record.clear_time_limit_minutes();
     if (stored.mapped().has_time_limit_minutes())
@@ -58,7 +62,50 @@ void Steps::recover(const node::Launch& launch) {
   if (launch.end_time() != 0 || launch.lost()) step_ended(launch);
 }
 
+struct Steps::LeftOver {
+  node::LaunchId id;
+  StepRecord record;  // to be stored where it is missing
+  bool run_known = false, stored = false;
+};
+
+// Its record went with its end, or with that of its run. It is missing where a daemon was killed that knew of
+// the step, and the next one never heard of it.
+void Steps::take_left_over(const node::Launch& launch, const Step& step) {
+  auto left = std::make_shared<LeftOver>();
+  left->id = launch.id();
+  left->record = ended_record(step, launch, nullptr);
+  if (launch.end_time() == 0 && !launch.lost()) {  // what is left of it is being killed
+    left->record.set_state(JOB_CANCELLED);
+    left->record.set_exit_code(SIGKILL);
+    left->record.set_end_time(std::max(core_.now(), left->record.start_time()));
+  }
+  core_.committer.when_durable([this, left] {
+    store::AccountingQuery query;
+    query.job_ids = {left->id.job_id()};
+    query.with_steps = query.duplicates = true;
+    core_.store.query(std::move(query), [this, left](auto chunk) {
+      core_.loop.post([this, left, chunk = std::move(chunk)] { find_left_over_in(chunk, *left); });
+    });
+  });
+}
+
+void Steps::find_left_over_in(const Result<std::vector<store::AccountedJob>>& chunk, LeftOver& left) {
+  if (!chunk) return;  // it stays with the launcher: the next daemon asks again
+  for (const store::AccountedJob& job : *chunk) {
+    if (job.job.record.job_id() != left.id.job_id() || job.job.record.restarts() != left.id.run()) continue;
+    left.run_known = true;
+    for (const StepRecord& step : job.steps)
+      left.stored = left.stored || (step.kind() == STEP_NORMAL && step.step_id() == left.id.step_id() &&
+                                    step.end_time() != 0);
+  }
+  if (!chunk->empty()) return;
+  if (left.run_known && !left.stored) core_.committer.step_changed(left.record);
+  collect(left.id);
+}
+
 void Steps::fail_unknown(const node::Inventory& inventory) {
+  restored_.clear();
+  recovered_ = true;
   std::vector<node::Launch> unknown;
   for (const auto& [job_id, steps] : jobs_) {
     for (const auto& [step_id, step] : steps.running) {
