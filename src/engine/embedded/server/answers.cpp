@@ -44,6 +44,7 @@ void cut_step(StepRecord& step, size_t most_line = submit::kMostLineBytes) {
   cut_field(step, &StepRecord::command, &StepRecord::mutable_command,
             std::min(most_line, submit::kMostPathBytes));
   cut_field(step, &StepRecord::submit_line, &StepRecord::mutable_submit_line, most_line);
+  cut_field(step, &StepRecord::launch_error, &StepRecord::mutable_launch_error, submit::kMostPathBytes);
 }
 
 void cut_job(JobRecord& job) {

@@ -6,6 +6,7 @@
 
 #include "api/actions.pb.h"
 #include "api/job_filter.pb.h"
+#include "api/steps.pb.h"
 #include "engine/embedded/simulation/one_machine.h"
 #include "engine/embedded/state/tags.pb.h"
 #include "model/job_record.pb.h"
@@ -109,6 +110,36 @@ TEST(RestartSteps, AStepThatIsStoredAsEndedDoesNotEndAgain) {
   one.run_for(seconds(5));
   EXPECT_EQ(one.record(job_id).usage().user_microseconds(), kMicrosecondsOfTask);
   EXPECT_EQ(one.host().launcher->table().all().size(), 1u);  // the script
+}
+
+// Its srun was about to be told why.
+TEST(RestartSteps, AStepThatCouldNotBeLaunchedSaysWhyWhenItIsAskedForAgain) {
+  OneMachine one;
+  const uint32_t job_id = one.submit("run=1000");
+  one.run_for(seconds(5));
+  rpc::ClientMessage message;
+  api::CreateStepRequest& request = *message.mutable_create_step();
+  request.set_key("0123456789abcdef");
+  request.set_job_id(job_id);
+  request.mutable_spec()->add_argv("program run=1");
+  request.mutable_spec()->set_work_dir(one.machine().home());
+  request.mutable_spec()->set_ntasks(1);
+  request.mutable_spec()->set_overlap(true);
+  one.disk().set_full(true);  // the launcher's journal does not take it
+  one.commit_delay = std::chrono::hours(1);
+  const auto srun = one.engine().connect();
+  srun->ask(message, nullptr);
+  one.run_for(seconds(5));
+  one.disk().set_full(false);
+  one.kill_daemon(std::numeric_limits<size_t>::max());
+  one.commit_delay = milliseconds(1);
+  one.start_daemon();
+  ASSERT_EQ(steps_of(one, job_id).size(), 1u);
+  request.set_resent(true);
+  const rpc::ServerMessage answer = one.ask(message);
+  ASSERT_TRUE(answer.step().has_ended());
+  EXPECT_EQ(answer.step().ended().step().state(), JOB_FAILED);
+  EXPECT_NE(answer.step().ended().launch_error(), "");
 }
 
 }  // namespace

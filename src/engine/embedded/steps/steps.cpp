@@ -141,6 +141,7 @@ void Steps::find_ended_in(const Result<std::vector<store::AccountedJob>>& chunk,
         if (step.key() != waiting.request.key()) continue;
         found = true;
         *event.mutable_ended()->mutable_step() = step;
+        event.mutable_ended()->set_launch_error(step.launch_error());
         waiting.report(event);
       }
     }

@@ -40,6 +40,7 @@ StepRecord Steps::ended_record(const Step& step, const node::Launch& launch, con
   if (highest >= 128 * 256) highest -= 128 * 256;
   record.set_exit_code(highest);
   record.set_end_time(std::max(launch.end_time(), record.start_time()));
+  record.set_launch_error(launch.launch_error());
   record.set_state(highest == 0 && launch.launch_error().empty() ? JOB_COMPLETE : JOB_FAILED);
   if (out_of_memory) {
     record.set_state(JOB_OOM);
