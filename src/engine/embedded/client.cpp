@@ -8,6 +8,7 @@
 #include <chrono>
 #include <climits>
 #include <cstdlib>
+#include <ctime>
 #include <thread>
 #include <vector>
 
@@ -154,9 +155,11 @@ Status Client::reconnect() {
 Status Client::stream(rpc::ClientMessage request,
                       const std::function<Status(rpc::ServerMessage&)>& on_message) {
   bool delivered = false;
+  const std::time_t first_sent = std::time(nullptr);
   for (int attempt = 0;; ++attempt) {
     const uint32_t id = next_request_id_++;
     request.set_request_id(id);
+    if (attempt > 0) request.set_first_sent(first_sent);
     Status outcome = channel_->send(request);
     while (outcome) {
       rpc::ServerMessage message;

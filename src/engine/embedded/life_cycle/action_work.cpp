@@ -150,9 +150,24 @@ struct Work {
   api::ActionReply result;
 };
 
+bool was_done_before(const Core& core, const ActionOrder& order, const JobRecord& job) {
+  return order.sent_again && order.was_done && core.rights->owns(order.uid, job.uid()) && order.was_done(job);
+}
+
+// Of an array's tasks the first that is named; of an array the last that ran.
+Result<std::optional<store::JobRow>> stored_job(const Core& core, const api::JobSelector& selector) {
+  if (selector.tasks().empty()) return core.store.job(selector.job_id());
+  return core.store.array_task(selector.job_id(), selector.tasks(0).first());
+}
+
 // A job that nobody knows, that the sender must not know, or that ended a moment ago.
 void add_missing(Core& core, const ActionOrder& order, const api::JobSelector& selector,
                  api::ActionReply& result) {
+  if (order.sent_again) {
+    const auto known = stored_job(core, selector);
+    if (known && *known && was_done_before(core, order, (*known)->record))
+      return result.set_changed(result.changed() + 1);
+  }
   const auto stored = core.store.job(selector.job_id());
   const bool ended = stored && *stored && core.rights->viewer(order.uid).sees((*stored)->record.uid()) &&
                      (*stored)->record.end_time() >= core.now() - core.config.min_job_age_seconds;
@@ -189,6 +204,8 @@ void act(Core& core, Work& work, const MeantJob& meant) {
     if (!order.selectors.empty()) add_failure(work.result, job->id, meant.name, Error{kAccessDenied, {}});
     return;
   }
+  if (order.sent_again && was_done_before(core, order, core.state.record_of(*job)))
+    return work.result.set_changed(work.result.changed() + 1);
   if (order.concerns && !order.concerns(*job)) return;
   if (!meant.some || !order.changes_waiting) {
     const uint32_t id = job->id;

@@ -22,6 +22,10 @@ namespace minke::api {
 class ActionReply;
 }  // namespace minke::api
 
+namespace minke::model {
+class JobRecord;
+}  // namespace minke::model
+
 namespace minke::engine {
 
 struct Core;
@@ -34,6 +38,10 @@ struct ActionOrder {
   // Nothing is said of those that may not be changed.
   std::vector<uint32_t> jobs;
   uint32_t uid = 0;  // who asks
+  // He asks again, because the answer was lost. `was_done`: what was asked for has been done since he asked
+  // first, and is not to be done, or refused, now; empty: that cannot be told.
+  bool sent_again = false;
+  std::function<bool(const model::JobRecord& job)> was_done;
   // Whether a job is one of those that the request has in view at all; empty: all are. Tasks stay where they
   // are when their record is not.
   std::function<bool(const Job& job)> concerns;

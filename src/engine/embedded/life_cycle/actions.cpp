@@ -16,6 +16,7 @@
 #include "engine/embedded/core.h"
 #include "engine/embedded/launching/launching.h"
 #include "engine/embedded/life_cycle/dependencies.h"
+#include "engine/embedded/life_cycle/done_before.h"
 #include "engine/embedded/life_cycle/lifecycle.h"
 #include "engine/embedded/scheduling/nodes.h"
 #include "engine/embedded/scheduling/scheduling.h"
@@ -44,6 +45,16 @@ bool ends_jobs(const api::SignalRequest& request) {
 }
 
 }  // namespace
+
+Actions::Actions(Core& core, Queries& queries) : core_(core), notices_(core), queries_(queries) {}
+
+ActionOrder Actions::order_of(const Sender& sender, Reply reply) {
+  ActionOrder order;
+  order.uid = sender.uid;
+  order.sent_again = sender.first_sent != 0;
+  order.reply = std::move(reply);
+  return order;
+}
 
 Status Actions::signal_job(Job& job, const api::SignalRequest& request, uint32_t uid) {
   if (request.has_step_id()) {
@@ -74,24 +85,24 @@ Status Actions::signal_job(Job& job, const api::SignalRequest& request, uint32_t
   return {};
 }
 
-void Actions::signal(const api::SignalRequest& given, const rpc::Peer& peer, Reply reply) {
+void Actions::signal(const api::SignalRequest& given, const Sender& sender, Reply reply) {
   const auto request = std::make_shared<const api::SignalRequest>(given);
   const auto matcher = std::make_shared<const JobMatcher>(request->filter(), Viewer());
-  ActionOrder order;
-  order.uid = peer.uid;
-  order.reply = std::move(reply);
+  ActionOrder order = order_of(sender, std::move(reply));
   order.ends_jobs = !request->has_step_id() && ends_jobs(*request);
   order.changes_waiting = order.ends_jobs;
   order.concerns = [this, request, matcher](const Job& job) {
     const JobRecord record = queries_.full_record(job);
     return matcher->passes(record) && matcher->has_state(record.state());
   };
-  order.action = [this, request, uid = peer.uid](Job& job) { return signal_job(job, *request, uid); };
+  order.action = [this, request, uid = sender.uid](Job& job) { return signal_job(job, *request, uid); };
   order.selectors = request->filter().jobs();
+  if (order.ends_jobs)
+    order.was_done = [since = sender.first_sent](const JobRecord& job) { return was_cancelled(job, since); };
   if (order.selectors.empty()) {
     // By user, name, state …: whatever of these is there, and may be touched.
     for (const auto& [id, job] : core_.state.jobs())
-      if (job->committed && core_.rights->owns(peer.uid, job->uid) && (!job->ended() || job->completing))
+      if (job->committed && core_.rights->owns(sender.uid, job->uid) && (!job->ended() || job->completing))
         order.jobs.push_back(id);
   }
   carry_out(core_, std::move(order));
@@ -99,26 +110,24 @@ void Actions::signal(const api::SignalRequest& given, const rpc::Peer& peer, Rep
 
 Actions::Selectors Actions::named(const google::protobuf::RepeatedPtrField<api::JobSelector>& jobs,
                                   const google::protobuf::RepeatedPtrField<std::string>& names,
-                                  const rpc::Peer& peer) const {
+                                  uint32_t uid) const {
   Selectors selectors = jobs;
   if (names.empty()) return selectors;
   const WantedValues<std::string_view> wanted(names);
   for (const auto& [id, job] : core_.state.jobs()) {
-    if (job->ended() || !core_.rights->owns(peer.uid, job->uid) ||
-        (job->het_job_id != 0 && !job->is_het_leader()))
+    if (job->ended() || !core_.rights->owns(uid, job->uid) || (job->het_job_id != 0 && !job->is_het_leader()))
       continue;
     if (wanted.admit(job->submission->brief_spec().name)) selectors.Add()->set_job_id(id);
   }
   return selectors;
 }
 
-void Actions::hold(const api::HoldRequest& request, const rpc::Peer& peer, Reply reply) {
-  ActionOrder order;
-  order.uid = peer.uid;
-  order.reply = std::move(reply);
-  order.selectors = named(request.jobs(), request.names(), peer);
+void Actions::hold(const api::HoldRequest& request, const Sender& sender, Reply reply) {
+  ActionOrder order = order_of(sender, std::move(reply));
+  order.selectors = named(request.jobs(), request.names(), sender.uid);
   const bool whole = order.selectors.size() == 1 && order.selectors[0].tasks().empty();
-  order.action = [this, whole, kind = request.kind(), uid = peer.uid](Job& job) -> Status {
+  order.was_done = request.kind() == api::HoldRequest::RELEASE ? was_released : was_held;
+  order.action = [this, whole, kind = request.kind(), uid = sender.uid](Job& job) -> Status {
     // Of an array, what waits is meant.
     if (job.array_job_id != 0 && job.state != JOB_PENDING && whole) return {};
     if (kind == api::HoldRequest::RELEASE) {
@@ -132,14 +141,15 @@ void Actions::hold(const api::HoldRequest& request, const rpc::Peer& peer, Reply
   carry_out(core_, std::move(order));
 }
 
-void Actions::suspend(const api::SuspendRequest& given, const rpc::Peer& peer, Reply reply) {
+void Actions::suspend(const api::SuspendRequest& given, const Sender& sender, Reply reply) {
   const auto request = std::make_shared<const api::SuspendRequest>(given);
-  ActionOrder order;
-  order.uid = peer.uid;
-  order.reply = std::move(reply);
+  ActionOrder order = order_of(sender, std::move(reply));
   order.selectors = request->jobs();
   order.changes_waiting = false;
-  order.action = [this, request, uid = peer.uid](Job& job) -> Status {
+  order.was_done = [since = sender.first_sent, resume = request->resume()](const JobRecord& job) {
+    return resume ? was_resumed(job, since) : was_suspended(job, since);
+  };
+  order.action = [this, request, uid = sender.uid](Job& job) -> Status {
     // Its processors would be lent to others, and be missed when it goes on.
     if (!core_.rights->is_operator(uid)) return failure("", kAccessDenied);
     if (job.het_job_id != 0 && one_component(*request, job)) return failure("", kNotWholeHetJob);
@@ -214,15 +224,15 @@ void Actions::put_first(std::vector<Job*> order) {
 }
 
 // The user's own pending jobs change places: those named take the highest priorities that any of them has.
-void Actions::top(const api::TopRequest& request, const rpc::Peer& peer, Reply reply) {
+void Actions::top(const api::TopRequest& request, const Sender& sender, Reply reply) {
   api::ActionReply result;
   std::vector<int> missing;
   const std::vector<MeantJob> meant =
-      find_meant(core_, core_.rights->viewer(peer.uid), request.jobs(), missing);
+      find_meant(core_, core_.rights->viewer(sender.uid), request.jobs(), missing);
   for (const int number : missing)
     add_failure(result, request.jobs(number).job_id(), name_of(request.jobs(number)),
                 Error{kInvalidJobId, {}});
-  check_top(meant, peer.uid, result);
+  check_top(meant, sender.uid, result);
   if (result.failures_size() > 0) return reply(result);
   std::vector<Job*> order = separate_meant(meant, result);
   if (order.empty()) return reply(result);
@@ -233,12 +243,8 @@ void Actions::top(const api::TopRequest& request, const rpc::Peer& peer, Reply r
   });
 }
 
-Actions::Actions(Core& core, Queries& queries) : core_(core), notices_(core), queries_(queries) {}
-
-void Actions::notify(const api::NotifyRequest& request, const rpc::Peer& peer, Reply reply) {
-  ActionOrder order;
-  order.uid = peer.uid;
-  order.reply = std::move(reply);
+void Actions::notify(const api::NotifyRequest& request, const Sender& sender, Reply reply) {
+  ActionOrder order = order_of(sender, std::move(reply));
   *order.selectors.Add() = request.job();
   order.changes_waiting = false;
   order.action = [this, message = request.message()](Job& job) -> Status {
@@ -253,14 +259,13 @@ void Actions::notify(const api::NotifyRequest& request, const rpc::Peer& peer, R
   carry_out(core_, std::move(order));
 }
 
-void Actions::requeue(const api::RequeueRequest& given, const rpc::Peer& peer, Reply reply) {
+void Actions::requeue(const api::RequeueRequest& given, const Sender& sender, Reply reply) {
   const auto request = std::make_shared<const api::RequeueRequest>(given);
-  ActionOrder order;
-  order.uid = peer.uid;
-  order.reply = std::move(reply);
+  ActionOrder order = order_of(sender, std::move(reply));
   order.selectors = request->jobs();
   order.changes_waiting = false;
-  order.action = [this, request, uid = peer.uid](Job& job) {
+  order.was_done = [since = sender.first_sent](const JobRecord& job) { return was_requeued(job, since); };
+  order.action = [this, request, uid = sender.uid](Job& job) {
     const bool whole_array =
         job.array_job_id != 0 && request->jobs_size() == 1 && request->jobs(0).tasks().empty();
     // Of an array, what runs or has run is meant.
@@ -274,7 +279,7 @@ void Actions::requeue(const api::RequeueRequest& given, const rpc::Peer& peer, R
     }
     return core_.lifecycle->requeue(job, request->hold(), request->special_exit());
   };
-  bring_back(request->jobs(), peer.uid, [this, order] { carry_out(core_, order); });
+  bring_back(request->jobs(), sender.uid, [this, order] { carry_out(core_, order); });
 }
 
 void Actions::bring_back(const Selectors& selectors, uint32_t uid, std::function<void()> then) {
@@ -330,12 +335,11 @@ void Actions::bring_back(const Selectors& selectors, uint32_t uid, std::function
       });
 }
 
-void Actions::complete_allocation(const api::CompleteAllocationRequest& request, const rpc::Peer& peer,
+void Actions::complete_allocation(const api::CompleteAllocationRequest& request, const Sender& sender,
                                   Reply reply) {
-  ActionOrder order;
-  order.uid = peer.uid;
-  order.reply = std::move(reply);
+  ActionOrder order = order_of(sender, std::move(reply));
   order.selectors.Add()->set_job_id(request.job_id());
+  order.was_done = has_ended;
   order.action = [this, status = request.status()](Job& job) {
     return core_.lifecycle->complete_allocation(job, status);
   };

@@ -45,26 +45,31 @@ class Actions {
  public:
   Actions(Core& core, Queries& queries);
   using Reply = std::function<void(const api::ActionReply& reply)>;
+  struct Sender {
+    uint32_t uid = 0;
+    int64_t first_sent = 0;  // not 0: it may have been carried out since then (rpc/messages.proto)
+  };
 
-  void signal(const api::SignalRequest& request, const rpc::Peer& peer, Reply reply);
-  void hold(const api::HoldRequest& request, const rpc::Peer& peer, Reply reply);
-  void requeue(const api::RequeueRequest& request, const rpc::Peer& peer, Reply reply);
-  void suspend(const api::SuspendRequest& request, const rpc::Peer& peer, Reply reply);
-  void top(const api::TopRequest& request, const rpc::Peer& peer, Reply reply);
-  void notify(const api::NotifyRequest& request, const rpc::Peer& peer, Reply reply);
-  void update(const api::UpdateJobRequest& request, const rpc::Peer& peer, Reply reply);
+  void signal(const api::SignalRequest& request, const Sender& sender, Reply reply);
+  void hold(const api::HoldRequest& request, const Sender& sender, Reply reply);
+  void requeue(const api::RequeueRequest& request, const Sender& sender, Reply reply);
+  void suspend(const api::SuspendRequest& request, const Sender& sender, Reply reply);
+  void top(const api::TopRequest& request, const Sender& sender, Reply reply);
+  void notify(const api::NotifyRequest& request, const Sender& sender, Reply reply);
+  void update(const api::UpdateJobRequest& request, const Sender& sender, Reply reply);
   // What an ended job wrote down of its training becomes part of its record.
   Status keep_metrics(const api::KeepMetricsRequest& request, const rpc::Peer& peer);
   // What is said of ended jobs afterwards: sacctmgr modify job. All of it or nothing; how many jobs there
   // are.
   Result<uint32_t> update_records(const api::UpdateRecordsRequest& request, const rpc::Peer& peer);
-  void complete_allocation(const api::CompleteAllocationRequest& request, const rpc::Peer& peer, Reply reply);
+  void complete_allocation(const api::CompleteAllocationRequest& request, const Sender& sender, Reply reply);
 
  private:
   using Selectors = ActionOrder::Selectors;
-  // With the jobs of these names that the peer may change.
+  static ActionOrder order_of(const Sender& sender, Reply reply);
+  // With the jobs of these names that the user may change.
   Selectors named(const Selectors& jobs, const google::protobuf::RepeatedPtrField<std::string>& names,
-                  const rpc::Peer& peer) const;
+                  uint32_t uid) const;
   // Jobs that ended not long ago and have left memory are taken back into it, to be requeued.
   void bring_back(const Selectors& selectors, uint32_t uid, std::function<void()> then);
   void check_top(const std::vector<MeantJob>& meant, uint32_t uid, api::ActionReply& result) const;

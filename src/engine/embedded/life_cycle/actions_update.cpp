@@ -209,7 +209,7 @@ Status Actions::update_job(Job& job, const api::UpdateJobRequest& request, uint3
   return {};
 }
 
-void Actions::update(const api::UpdateJobRequest& request, const rpc::Peer& peer, Reply reply) {
+void Actions::update(const api::UpdateJobRequest& request, const Sender& sender, Reply reply) {
   Selectors jobs;
   google::protobuf::RepeatedPtrField<std::string> names;
   if (request.name().empty()) {
@@ -217,13 +217,11 @@ void Actions::update(const api::UpdateJobRequest& request, const rpc::Peer& peer
   } else {
     *names.Add() = request.name();
   }
-  ActionOrder order;
-  order.uid = peer.uid;
-  order.reply = std::move(reply);
-  order.selectors = named(jobs, names, peer);
+  ActionOrder order = order_of(sender, std::move(reply));
+  order.selectors = named(jobs, names, sender.uid);
   if (order.selectors.empty()) order.selectors.Add();
   order.when_ended = kJobFinished;
-  order.action = [this, request, uid = peer.uid](Job& job) { return update_job(job, request, uid); };
+  order.action = [this, request, uid = sender.uid](Job& job) { return update_job(job, request, uid); };
   carry_out(core_, std::move(order));
 }
 

@@ -44,7 +44,8 @@ Actions::Reply reply_to(const Requester& requester) {
 
 template <auto body, auto action>
 void Dispatch::act(Request& request) {
-  (actions_.*action)((request.message.*body)(), request.peer(), reply_to(request.requester));
+  (actions_.*action)((request.message.*body)(), {request.uid(), request.message.first_sent()},
+                     reply_to(request.requester));
 }
 
 template <auto body, auto query>

@@ -46,7 +46,8 @@ void add_account(api::UpdateAccountsRequest& update, const std::string& name, ui
 
 void Simulation::ask(rpc::ClientMessage message, bool again, Answer answer) {
   const uint64_t id = ++next_client_;
-  attempts_[id] = [this, id, message = std::move(message), again, answer = std::move(answer)] {
+  attempts_[id] = [this, id, message = std::move(message), again, answer = std::move(answer),
+                   first_sent = int64_t{0}]() mutable {
     std::shared_ptr<Client> client = engine_ ? engine_->connect() : nullptr;
     if (!client) return attempt_later(id);
     clients_[id] = client;
@@ -54,6 +55,8 @@ void Simulation::ask(rpc::ClientMessage message, bool again, Answer answer) {
       const auto lost = clients_.extract(id);
       again ? attempt_later(id) : (void)attempts_.erase(id);
     };
+    message.set_first_sent(first_sent);
+    if (first_sent == 0) first_sent = now();
     client->ask(message, [this, id, answer](const rpc::ServerMessage& reply) {
       const Answer told = answer;
       const auto this_client = reply.last() ? clients_.extract(id) : decltype(clients_)::node_type();
@@ -256,7 +259,7 @@ void Simulation::act_on_some_job() {
       say("requeue " + name);
       job->touched = true;
       *message.mutable_requeue()->add_jobs() = selector;
-      return ask(message, false, nullptr);
+      break;
     case 4:
       say("suspend " + name);
       job->touched = true;
