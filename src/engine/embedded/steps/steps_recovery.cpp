@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <csignal>
 #include <memory>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "engine/embedded/accounts/rights.h"
@@ -59,6 +61,9 @@ void Steps::recover(const node::Launch& launch) {
   Step& found = jobs_[job->id].running.emplace(launch.id().step_id(), std::move(step)).first->second;
   watch_owner(found);
   watch_time_limit(found);
+  for (const std::string& node :
+       std::set<std::string>(found.tag.node_of_task().begin(), found.tag.node_of_task().end()))
+    if (!job->has_node(node)) leave(*job, node);  // given back: the order may have been lost
   if (launch.end_time() != 0 || launch.lost()) step_ended(launch);
 }
 
