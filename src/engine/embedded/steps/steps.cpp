@@ -61,7 +61,31 @@ Status check_step_texts(const api::StepSpec& spec) {
   return {};
 }
 
+// It stands in front of each task's own program: what is told once would be launched as often as there are
+// tasks.
+Status check_wrapper(const api::StepSpec& spec) {
+  uint64_t bytes = 0;
+  for (const std::string& word : spec.wrapper()) bytes += word.size() + sizeof(std::string);
+  const uint64_t all = bytes * static_cast<uint64_t>(spec.programs_size());
+  if (all <= kMostOrderBytes) return {};
+  return failure("the words in front of its programs have " + std::to_string(all) +
+                     " bytes for all tasks together, at most " + std::to_string(kMostOrderBytes) +
+                     " are allowed",
+                 kPathnameTooLong);
+}
+
 }  // namespace
+
+// What a step holds of a node is not the next one's.
+void Steps::add_held(const StepTag& tag, StepNode& node) {
+  const auto held = tag.cpus().find(node.name);
+  if (held != tag.cpus().end()) node.cpus_used += held->second;
+  const auto memory = tag.memory_mib().find(node.name);
+  if (memory != tag.memory_mib().end()) node.memory_used_mib += memory->second;
+  const auto gpus = tag.gpus().find(node.name);
+  if (gpus == tag.gpus().end()) return;
+  node.gpus_used.insert(node.gpus_used.end(), gpus->second.indices().begin(), gpus->second.indices().end());
+}
 
 std::vector<StepNode> Steps::nodes_of(const Job& job, const JobSteps& steps) const {
   std::vector<StepNode> nodes;
@@ -78,17 +102,7 @@ std::vector<StepNode> Steps::nodes_of(const Job& job, const JobSteps& steps) con
                   environment::shard_count(allocation) > 0 ? std::vector<uint32_t>()
                                                            : environment::gpu_numbers(allocation),
                   {}};
-    for (const auto& [id, step] : steps.running) {
-      const auto held = step.tag.cpus().find(node.name);
-      if (held != step.tag.cpus().end()) node.cpus_used += held->second;
-      const auto memory = step.tag.memory_mib().find(node.name);
-      if (memory != step.tag.memory_mib().end()) node.memory_used_mib += memory->second;
-      const auto gpus = step.tag.gpus().find(node.name);
-      if (gpus != step.tag.gpus().end()) {
-        node.gpus_used.insert(node.gpus_used.end(), gpus->second.indices().begin(),
-                              gpus->second.indices().end());
-      }
-    }
+    for (const auto& [id, step] : steps.running) add_held(step.tag, node);
     if (!by_default.empty()) node.gpus_by_default = by_default[nodes.size()];
     nodes.push_back(std::move(node));
   }
@@ -107,59 +121,28 @@ Status Steps::create(const api::CreateStepRequest& request, std::vector<os::Uniq
     if (step.started) step.report(started_event(step));
     return {};
   }
-  if (request.resent()) {
-    find_ended(request, std::move(descriptors), owner, std::move(report));
+  auto charges = charges_for(job->uid, request, descriptors.size());
+  if (charges) {
+    Waiting waiting{request, std::move(descriptors), owner, std::move(report), std::move(*charges)};
+    if (!request.resent()) return create_new(*job, std::move(waiting));
+    find_ended(job->uid, std::move(waiting));
     return {};
   }
-  return create_new(*job, request, std::move(descriptors), owner, std::move(report));
+  if (!request.resent()) return failure(charges.error());
+  // How it ended is told all the same: that takes no room but its name's.
+  auto place = core_.rights->budgets().take(job->uid, config::Budget::kSteps, 1);
+  if (!place) return failure(place.error());
+  Waiting waiting{.owner = owner, .report = std::move(report), .refused = failure(charges.error())};
+  waiting.request.set_key(request.key());
+  waiting.request.set_job_id(request.job_id());
+  waiting.charges.step = std::move(*place);
+  find_ended(job->uid, std::move(waiting));
+  return {};
 }
 
-void Steps::find_ended(const api::CreateStepRequest& request, std::vector<os::UniqueFd> descriptors,
-                       const Owner& owner, Report report) {
-  // Shared with the store's thread and back; only this thread looks into it.
-  auto waiting =
-      std::make_shared<Waiting>(Waiting{request, std::move(descriptors), owner, std::move(report), {}});
-  // The step may have ended a moment ago, its record still on its way to the store.
-  core_.committer.when_durable([this, waiting] {
-    auto found = std::make_shared<bool>(false);
-    store::AccountingQuery query;
-    query.job_ids = {waiting->request.job_id()};
-    query.with_steps = true;
-    core_.store.query(std::move(query), [this, waiting, found](auto chunk) {
-      core_.loop.post(
-          [this, waiting, found, chunk = std::move(chunk)] { find_ended_in(chunk, *waiting, *found); });
-    });
-  });
-}
-
-void Steps::find_ended_in(const Result<std::vector<store::AccountedJob>>& chunk, Waiting& waiting,
-                          bool& found) {
-  api::StepEvent event;
-  if (chunk) {
-    for (const store::AccountedJob& job : *chunk) {
-      for (const StepRecord& step : job.steps) {
-        if (step.key() != waiting.request.key()) continue;
-        found = true;
-        *event.mutable_ended()->mutable_step() = step;
-        event.mutable_ended()->set_launch_error(step.launch_error());
-        waiting.report(event);
-      }
-    }
-  }
-  const bool more = chunk && !chunk->empty();
-  if (found || more) return;
-  Job* job = core_.state.find(waiting.request.job_id());
-  const Status created = job == nullptr ? Status(failure("", kAlreadyDone))
-                                        : create_new(*job, waiting.request, std::move(waiting.descriptors),
-                                                     waiting.owner, waiting.report);
-  if (created) return;
-  event.mutable_ended()->set_launch_error(std::string(slurm_error_text(created.error().code)));
-  waiting.report(event);
-}
-
-Status Steps::create_new(Job& running, const api::CreateStepRequest& request,
-                         std::vector<os::UniqueFd> descriptors, const Owner& owner, Report report) {
+Status Steps::create_new(Job& running, Waiting waiting) {
   Job* job = &running;
+  const api::CreateStepRequest& request = waiting.request;
   JobSteps& steps = jobs_[job->id];
   if (job->state == JOB_SUSPENDED) return failure("", kJobSuspended);
   if (job->state != JOB_RUNNING) return failure("", kAlreadyDone);
@@ -170,20 +153,18 @@ Status Steps::create_new(Job& running, const api::CreateStepRequest& request,
   if (const Status fit = check_step_texts(request.spec()); !fit) return fit;
   for (const api::StepStream* stream :
        {&request.spec().stdin(), &request.spec().stdout(), &request.spec().stderr()}) {
-    if (uint64_t{stream->first_descriptor()} + stream->descriptors() > descriptors.size()) {
+    if (uint64_t{stream->first_descriptor()} + stream->descriptors() > waiting.descriptors.size()) {
       return failure("a stream names a descriptor that was not sent", kInternal);
     }
   }
   if (request.spec().het().has_step_id() && steps.running.count(request.spec().het().step_id()) != 0)
     return failure("a step of this number runs already", kInternal);
+  if (const Status fit = check_wrapper(request.spec()); !fit) return fit;
   const auto layout = lay_out_step(request.spec(), nodes_of(*job, steps));
   if (layout && !programs.empty() && static_cast<size_t>(programs.size()) != layout->task_nodes.size())
     return failure("a program for each task is needed", kBadTaskCount);
   if (!layout && (layout.error().code != kNodesBusy || request.spec().immediate()))
     return failure(layout.error());
-  auto charges = charges_for(job->uid, request, descriptors.size());
-  if (!charges) return failure(charges.error());
-  Waiting waiting{request, std::move(descriptors), owner, std::move(report), std::move(*charges)};
   if (!layout || !steps.waiting.empty()) {
     api::StepEvent event;
     event.set_waiting(std::string(slurm_error_text(kNodesBusy)));
@@ -193,17 +174,6 @@ Status Steps::create_new(Job& running, const api::CreateStepRequest& request,
   }
   start(*job, std::move(waiting), *layout);
   return {};
-}
-
-Result<Steps::Waiting::Charges> Steps::charges_for(uint32_t uid, const api::CreateStepRequest& request,
-                                                   size_t descriptors) {
-  auto step = core_.rights->budgets().take(uid, config::Budget::kSteps, 1);
-  if (!step) return failure(step.error());
-  auto bytes = core_.rights->budgets().take(uid, config::Budget::kWaitingStepBytes, request.ByteSizeLong());
-  if (!bytes) return failure(bytes.error());
-  auto held = core_.rights->budgets().take(uid, config::Budget::kDescriptors, descriptors);
-  if (!held) return failure(held.error());
-  return Waiting::Charges{std::move(*step), std::move(*bytes), std::move(*held)};
 }
 
 namespace {
@@ -272,12 +242,12 @@ std::vector<std::string> Steps::write_holdings(const Job& job, const api::StepSp
   return names;
 }
 
-void Steps::start(Job& job, Waiting waiting, const StepLayout& layout) {
+Steps::Step& Steps::start(Job& job, Waiting waiting, const StepLayout& layout) {
   const api::StepSpec& spec = waiting.request.spec();
   const uint32_t step_id = take_step_id(job, spec);
   Step& step = jobs_[job.id].running[step_id];
   step.report = std::move(waiting.report);
-  step.charge = std::move(waiting.charges.step);
+  step.charges = std::move(waiting.charges);
 
   StepRecord& record = *step.tag.mutable_record();
   record.set_job_id(job.id);
@@ -306,6 +276,7 @@ void Steps::start(Job& job, Waiting waiting, const StepLayout& layout) {
   watch_owner(step);
   watch_time_limit(step);
   launch_after_prolog(job, nodes, order_of(job, spec, step, layout), std::move(waiting.descriptors));
+  return step;
 }
 
 // Nothing is in the order that could not wait until a Prolog has come to its end on nodes that had none.
@@ -328,7 +299,8 @@ void Steps::launch_after_prolog(Job& job, const std::vector<std::string>& nodes,
                                         " bytes for all tasks together, at most " +
                                         std::to_string(kMostOrderBytes) + " are allowed");
     never.set_end_time(core_.now());
-    step_ended(never);
+    // Not at once: who starts steps goes through those of the job.
+    core_.loop.post([this, never] { step_ended(never); });
   });
 }
 
@@ -377,6 +349,8 @@ void Steps::step_launched(const node::Launch& launch) {
   Step* step = find(launch.id());
   if (step == nullptr) return;
   step->started = true;
+  step->charges.bytes = {};
+  step->charges.descriptors = {};
   step->pids.assign(launch.pids().begin(), launch.pids().end());
   report(*step, started_event(*step));
 }
@@ -410,25 +384,6 @@ void Steps::collect(const node::LaunchId& id) {
     *order.add_ids() = id;
     core_.launcher->collect(std::move(order));
   });
-}
-
-void Steps::start_waiting(uint32_t job_id) {
-  const auto steps = jobs_.find(job_id);
-  Job* job = core_.state.find(job_id);
-  if (steps == jobs_.end() || job == nullptr || job->state != JOB_RUNNING) return;
-  // In order, but a small one may use what the first cannot: Slurm lets steps retry independently, too.
-  std::deque<Waiting> waiting = std::exchange(steps->second.waiting, {});
-  while (!waiting.empty()) {
-    Waiting next = std::move(waiting.front());
-    waiting.pop_front();
-    const auto layout = lay_out_step(next.request.spec(), nodes_of(*job, steps->second));
-    if (layout) {
-      start(*job, std::move(next), *layout);
-    } else {
-      steps->second.waiting.push_back(std::move(next));
-    }
-  }
-  if (steps->second.running.empty() && steps->second.waiting.empty()) jobs_.erase(steps);
 }
 
 }  // namespace minke::engine

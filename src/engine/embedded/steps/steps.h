@@ -111,6 +111,10 @@ class Steps : public RunListener {
   bool runs(uint32_t job_id, uint32_t step_id) const;
 
  private:
+  // What its user is charged for: the step while there is one, the rest until it has been launched.
+  struct Charges {
+    Budgets::Charge step, bytes, descriptors;
+  };
   struct Step {
     StepTag tag;  // what it is, and what it holds
     Report report;
@@ -123,20 +127,18 @@ class Steps : public RunListener {
     std::unique_ptr<OwnerWatch> owner_watch;
     std::unique_ptr<os::EventLoop::Timer> kill_timer;
     std::unique_ptr<os::EventLoop::Timer> limit_timer;  // of its own time limit
-    Budgets::Charge charge;
+    Charges charges;
   };
   struct Waiting {
-    api::CreateStepRequest request;
-    std::vector<os::UniqueFd> descriptors;
+    api::CreateStepRequest request = {};
+    std::vector<os::UniqueFd> descriptors = {};
     Owner owner;
     Report report;
-    struct Charges {
-      Budgets::Charge step, bytes, descriptors;
-    } charges = {};
+    Charges charges = {};
+    Status refused = {};  // why it cannot begin, if it has not ended
   };
-  // What a step that waits is charged for. Error: EAGAIN, and which budget is used up.
-  Result<Waiting::Charges> charges_for(uint32_t uid, const api::CreateStepRequest& request,
-                                       size_t descriptors);
+  // Error: EAGAIN, and which budget is used up.
+  Result<Charges> charges_for(uint32_t uid, const api::CreateStepRequest& request, size_t descriptors);
   struct JobSteps {
     std::map<uint32_t, Step> running;
     std::deque<Waiting> waiting;
@@ -148,14 +150,13 @@ class Steps : public RunListener {
   struct LeftOver;
   void find_left_over_in(const Result<std::vector<store::AccountedJob>>& chunk, LeftOver& left);
   // Asked for again, and not running: it has ended, or never began.
-  void find_ended(const api::CreateStepRequest& request, std::vector<os::UniqueFd> descriptors,
-                  const Owner& owner, Report report);
+  void find_ended(uint32_t uid, Waiting resent);
   // One part of the store's answer; an empty one is the last.
   void find_ended_in(const Result<std::vector<store::AccountedJob>>& chunk, Waiting& waiting, bool& found);
-  Status create_new(Job& running, const api::CreateStepRequest& request,
-                    std::vector<os::UniqueFd> descriptors, const Owner& owner, Report report);
+  Status create_new(Job& running, Waiting waiting);
+  static void add_held(const StepTag& tag, StepNode& node);
   std::vector<StepNode> nodes_of(const Job& job, const JobSteps& steps) const;
-  void start(Job& job, Waiting waiting, const StepLayout& layout);
+  Step& start(Job& job, Waiting waiting, const StepLayout& layout);
   uint32_t take_step_id(Job& job, const api::StepSpec& spec);
   static std::vector<std::string> write_holdings(const Job& job, const api::StepSpec& spec,
                                                  const StepLayout& layout, StepTag& tag);

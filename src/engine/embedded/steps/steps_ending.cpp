@@ -2,6 +2,7 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <utility>
 
@@ -21,6 +22,13 @@
 namespace minke::engine {
 
 using namespace model;
+
+namespace {
+
+// A clock of nanoseconds counts some 290 years.
+constexpr std::chrono::hours kFarthest{24 * 365 * 100};
+
+}  // namespace
 
 // How it ended, by its tasks and by whoever ended it.
 StepRecord Steps::ended_record(const Step& step, const node::Launch& launch, const Job* job) {
@@ -217,10 +225,13 @@ void Steps::terminate(const Job& job, uint32_t step_id, Step& step) {
 void Steps::watch_time_limit(Step& step) {
   const StepRecord& record = step.tag.record();
   if (!record.has_time_limit_minutes()) return;
+  const int64_t end = record.start_time() + int64_t{60} * record.time_limit_minutes();
+  const std::chrono::seconds left(std::max<int64_t>(0, end - core_.now()));
+  step.limit_timer.reset();
+  if (left > kFarthest) return;
   step.limit_timer =
       core_.loop.make_timer([this, job = record.job_id(), id = record.step_id()] { time_out(job, id); });
-  const int64_t end = record.start_time() + int64_t{60} * record.time_limit_minutes();
-  step.limit_timer->set_after(std::chrono::seconds(std::max<int64_t>(0, end - core_.now())));
+  step.limit_timer->set_after(left);
 }
 
 Status Steps::set_time_limit(uint32_t job_id, std::optional<uint32_t> step_id, uint32_t minutes) {

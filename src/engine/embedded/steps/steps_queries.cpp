@@ -11,6 +11,7 @@
 #include "engine/embedded/steps/step_usage.h"
 #include "engine/embedded/watching/measuring.h"
 #include "model/error.h"
+#include "submit/text_limits.h"
 
 namespace minke::engine {
 
@@ -77,6 +78,9 @@ Status Steps::attach(const api::AttachStepRequest& request, uint32_t uid) {
   if (steps == jobs_.end()) return failure("", kInvalidJobId);
   const auto step = steps->second.running.find(request.step_id());
   if (step == steps->second.running.end()) return failure("", kInvalidJobId);
+  if (const Status fit = submit::check_text("the socket's path", request.socket(), submit::kMostPathBytes);
+      !fit)
+    return fit;
   if (!step->second.report) return failure("the step's srun cannot be reached just now", kNodesBusy);
   api::StepEvent event;
   event.mutable_attach()->set_socket(request.socket());

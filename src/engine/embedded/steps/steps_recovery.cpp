@@ -55,7 +55,7 @@ void Steps::recover(const node::Launch& launch) {
     if (stored.mapped().has_time_limit_minutes())
       record.set_time_limit_minutes(stored.mapped().time_limit_minutes());
   }
-  step.charge = core_.rights->budgets().adopt(job->uid, config::Budget::kSteps, 1);
+  step.charges.step = core_.rights->budgets().adopt(job->uid, config::Budget::kSteps, 1);
   step.started = true;
   step.pids.assign(launch.pids().begin(), launch.pids().end());
   Step& found = jobs_[job->id].running.emplace(launch.id().step_id(), std::move(step)).first->second;
