@@ -28,6 +28,8 @@ using Ranges = google::protobuf::RepeatedPtrField<IndexRange>;
 constexpr std::chrono::milliseconds kSlice{5};
 // An array's tasks that wait stand in at most so many records: each is looked at by every pass.
 constexpr size_t kMostRecordsOfArray = 10000;
+// What failed is told of each job: a text of the sender's in it must not be multiplied by their number.
+constexpr size_t kMostFailureBytes = 500;
 
 // Finds what selectors mean. Tasks of one array are looked for together, however many selectors name them.
 class Search {
@@ -250,7 +252,7 @@ void add_failure(api::ActionReply& reply, uint32_t job_id, const std::string& na
   failure.set_job_id(job_id);
   failure.set_job(name);
   failure.set_code(static_cast<uint32_t>(error.code));
-  failure.set_message(error.message);
+  failure.set_message(error.message.substr(0, kMostFailureBytes));
 }
 
 std::vector<MeantJob> find_meant(Core& core, Viewer viewer, const ActionOrder::Selectors& selectors,

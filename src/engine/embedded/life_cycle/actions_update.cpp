@@ -4,6 +4,7 @@
 // it can only change while it waits, and only to what could run here. State's thread.
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
 
 #include "api/field.pb.h"
@@ -50,15 +51,18 @@ uint32_t limit_of(const JobSpec& spec) {
 
 }  // namespace
 
+// However often it is said: the last one counts, and every step is changed once.
 Status Actions::update_steps(const Job& job, const api::UpdateJobRequest& request) {
+  std::optional<uint32_t> limit;
   for (const api::Field& field : request.fields()) {
     const auto minutes = text::parse_minutes(field.value());
     if (field.name() != "TimeLimit" || !minutes)
       return failure("a step's " + field.name() + " cannot be changed", kNotSupported);
-    const auto step = request.has_step_id() ? std::optional(request.step_id()) : std::nullopt;
-    if (const Status set = core_.steps->set_time_limit(job.id, step, *minutes); !set) return set;
+    limit = *minutes;
   }
-  return {};
+  if (!limit) return {};
+  const auto step = request.has_step_id() ? std::optional(request.step_id()) : std::nullopt;
+  return core_.steps->set_time_limit(job.id, step, *limit);
 }
 
 // What users may not do to their own jobs: raise them.
@@ -195,8 +199,8 @@ void Actions::take_over(Job& job, JobSpec& spec, const Changes& changes) {
 }
 
 Status Actions::update_job(Job& job, const api::UpdateJobRequest& request, uint32_t uid) {
-  if (request.steps()) return update_steps(job, request);
   if (const Status fit = check_fields(request); !fit) return fit;
+  if (request.steps()) return update_steps(job, request);
   if (job.ended()) return failure("", kJobFinished);
   JobSpec spec = job.submission->spec();
   const auto changes = apply_fields(job, request, spec);
