@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "engine/embedded/accounts/accounts.h"
 #include "engine/embedded/life_cycle/action_work.h"
+#include "engine/embedded/server/budgets.h"
 #include "engine/embedded/state/job.h"
 #include "engine/embedded/watching/owner_notices.h"
 #include "model/error.h"
@@ -59,9 +60,13 @@ class Actions {
   void update(const api::UpdateJobRequest& request, const Sender& sender, Reply reply);
   // What an ended job wrote down of its training becomes part of its record.
   Status keep_metrics(const api::KeepMetricsRequest& request, const rpc::Peer& peer);
-  // What is said of ended jobs afterwards: sacctmgr modify job. All of it or nothing; how many jobs there
-  // are.
-  Result<uint32_t> update_records(const api::UpdateRecordsRequest& request, const rpc::Peer& peer);
+  // What is said of ended jobs afterwards: sacctmgr modify job. All of it or nothing. The records are charged
+  // to who asks, as if he had sent them: until they are stored.
+  struct UpdatedRecords {
+    uint32_t jobs = 0;
+    Budgets::Charge charge;
+  };
+  Result<UpdatedRecords> update_records(const api::UpdateRecordsRequest& request, const rpc::Peer& peer);
   void complete_allocation(const api::CompleteAllocationRequest& request, const Sender& sender, Reply reply);
 
  private:

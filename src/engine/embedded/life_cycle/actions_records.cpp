@@ -1,6 +1,9 @@
 // What is put into the accounting record of a job that has ended: metrics, and what is said of it afterwards.
 #include <unistd.h>
 
+#include <algorithm>
+#include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -23,6 +26,7 @@ namespace {
 constexpr int kMaxMetrics = 200;
 constexpr size_t kMaxNameBytes = 200;
 constexpr size_t kMaxNoteBytes = size_t{64} << 10;
+constexpr size_t kLeastRecordBytes = 4096;  // so much a record counts at least: it is read and written
 
 // One field as sacctmgr names it. Users may say what a job's end meant, and comment on it; the rest is
 // operators'.
@@ -54,11 +58,23 @@ Status apply_field(const api::Field& field, bool is_operator, JobRecord& record)
   return {};
 }
 
+bool is_repeated(const google::protobuf::RepeatedPtrField<api::Field>& fields) {
+  std::unordered_set<std::string_view> names;
+  return std::any_of(fields.begin(), fields.end(),
+                     [&](const api::Field& field) { return !names.insert(field.name()).second; });
+}
+
 }  // namespace
 
-Result<uint32_t> Actions::update_records(const api::UpdateRecordsRequest& request, const rpc::Peer& peer) {
+Result<Actions::UpdatedRecords> Actions::update_records(const api::UpdateRecordsRequest& request,
+                                                        const rpc::Peer& peer) {
+  if (is_repeated(request.fields())) return failure("one field is given several times", kNotSupported);
   std::vector<store::JobRow> rows;
+  UpdatedRecords updated;
+  std::unordered_set<uint32_t> named;
+  uint64_t bytes = 0;
   for (const api::JobSelector& selector : request.jobs()) {
+    if (!named.insert(selector.job_id()).second) continue;
     // While it is in memory its record is written from there.
     if (const Job* job = core_.state.find(selector.job_id())) {
       if (!core_.rights->viewer(peer.uid).sees(job->uid)) continue;
@@ -78,10 +94,15 @@ Result<uint32_t> Actions::update_records(const api::UpdateRecordsRequest& reques
       const Status done = apply_field(field, core_.rights->is_operator(peer.uid), row.record);
       if (!done) return failure(done.error());
     }
+    bytes += std::max(kLeastRecordBytes, row.record.ByteSizeLong());
+    const Status room =
+        core_.rights->budgets().resize(peer.uid, updated.charge, config::Budget::kReceivedBytes, bytes);
+    if (!room) return failure(room.error().message + ": name fewer jobs at once", room.error().code);
     rows.push_back(std::move(row));
   }
   for (store::JobRow& row : rows) core_.committer.run_ended(std::move(row));
-  return static_cast<uint32_t>(rows.size());
+  updated.jobs = static_cast<uint32_t>(rows.size());
+  return updated;
 }
 
 Status Actions::keep_metrics(const api::KeepMetricsRequest& request, const rpc::Peer& peer) {

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <chrono>
 #include <iterator>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -204,11 +205,13 @@ void Dispatch::keep_metrics(Request& request) {
 }
 
 void Dispatch::update_records(Request& request) {
-  const auto count = actions_.update_records(request.message.update_records(), request.peer());
-  if (!count) return request.requester.fail(count.error());
+  auto updated = actions_.update_records(request.message.update_records(), request.peer());
+  if (!updated) return request.requester.fail(updated.error());
   api::ActionReply reply;
-  reply.set_changed(*count);
+  reply.set_changed(updated->jobs);
   confirm(request, reply);
+  core_.committer.when_stored(
+      [charge = std::make_shared<Budgets::Charge>(std::move(updated->charge))](const Status&) {});
 }
 
 // The machine and its accounts.
