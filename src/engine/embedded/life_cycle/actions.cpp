@@ -284,6 +284,7 @@ void Actions::requeue(const api::RequeueRequest& given, const Sender& sender, Re
 
 void Actions::bring_back(const Selectors& selectors, uint32_t uid, std::function<void()> then) {
   store::AccountingQuery query;
+  query.asker = uid;
   std::vector<int> missing;
   (void)find_meant(core_, core_.rights->viewer(uid), selectors, missing);
   for (const int number : missing) query.job_ids.push_back(selectors[number].job_id());

@@ -124,6 +124,7 @@ void Dispatch::tell_stored(const Requester& requester, Viewer viewer, uint32_t j
   if (told->array_job_id() == 0) return tell(requester, *told, true);
   // Of an array the highest exit code of all its tasks is told.
   store::AccountingQuery query;
+  query.asker = viewer.uid;
   query.job_ids = {told->array_job_id()};
   core_.store.query(std::move(query), [this, requester, told](auto chunk) {
     core_.loop.post([this, requester, told, chunk = std::move(chunk)] {
