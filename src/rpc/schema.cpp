@@ -192,7 +192,10 @@ void Schema::resolve() {
 // One way through a message: finds out whether all of it is known, or copies what is.
 class Schema::Walk {
  public:
-  explicit Walk(const Schema& schema) : schema_(schema) {}
+  Walk(const Schema& schema, size_t most_parts)
+      : schema_(schema),
+        numbers_left_(most_parts < kUnlimited / 8 ? most_parts * 8 : kUnlimited),
+        most_(most_parts) {}
 
   bool found_unknown() const { return found_unknown_; }
   const std::string& refused() const { return refused_; }
@@ -205,7 +208,7 @@ class Schema::Walk {
     while (const uint32_t tag = in.ReadTag()) {
       const auto number = static_cast<uint32_t>(WireFormatLite::GetTagFieldNumber(tag));
       const Field* field = number < known.fields.size() ? &known.fields[number] : nullptr;
-      if (number == 0) return false;
+      if (number == 0 || !has_room(1)) return false;
       if (field == nullptr || !takes(*field, WireFormatLite::GetTagWireType(tag))) {
         found_unknown_ = true;
         if (!WireFormatLite::SkipField(&in, tag)) return false;
@@ -253,6 +256,9 @@ class Schema::Walk {
   bool text(CodedInputStream& in, uint32_t tag, const Field& field, std::string* out, int depth) {
     std::string_view bytes;
     if (!read_text(in, bytes)) return false;
+    const bool is_packed =
+        field.repeated && field.type != kMessage && field.type != kString && field.type != kBytes;
+    if (!has_room(is_packed ? bytes.size() : 7)) return false;
     std::string part;
     if (field.type == kMessage) {
       if (!message(bytes, field.message, out == nullptr ? nullptr : &part, depth + 1)) return false;
@@ -272,6 +278,16 @@ class Schema::Walk {
     return true;
   }
 
+  bool has_room(size_t numbers) {
+    if (numbers_left_ == kUnlimited) return true;
+    if (numbers <= numbers_left_) {
+      numbers_left_ -= numbers;
+      return true;
+    }
+    refused_ = "more than " + std::to_string(most_) + " parts: name fewer at once";
+    return false;
+  }
+
   bool enumerator(const Field& field, uint64_t number) {
     if (field.type != kEnum ||
         schema_.enumerations_[field.enumeration].contains(static_cast<int32_t>(number)))
@@ -281,6 +297,8 @@ class Schema::Walk {
   }
 
   const Schema& schema_;
+  size_t numbers_left_;
+  const size_t most_;
   bool found_unknown_ = false;
   std::string refused_;
 };
@@ -292,9 +310,9 @@ size_t Schema::index_of(std::string_view type) const {
 }
 
 Result<std::string_view> Schema::known_part(std::string_view type, std::string_view bytes,
-                                            std::string& storage) const {
+                                            std::string& storage, size_t most_parts) const {
   const size_t index = index_of(type);
-  Walk looking(*this);
+  Walk looking(*this, most_parts);
   if (!looking.message(bytes, index, nullptr)) {
     return failure(looking.refused().empty() ? "what was sent is no message of this protocol"
                                              : "the request has " + looking.refused());
@@ -302,7 +320,7 @@ Result<std::string_view> Schema::known_part(std::string_view type, std::string_v
   if (!looking.found_unknown()) return bytes;
   storage.clear();
   storage.reserve(bytes.size());
-  Walk copying(*this);
+  Walk copying(*this, kUnlimited);
   MINKE_CHECK(copying.message(bytes, index, &storage));
   return storage;
 }

@@ -6,10 +6,14 @@
 // through known_part() before it is parsed. Unknown fields are left out, at any depth: a newer command may
 // send them. A value that an enumeration does not have is refused: it would be an index of our tables.
 //
+// What a message costs is not its bytes alone: texts and messages of no bytes are some microseconds each, to
+// parse, to keep and to look at. So who calls says how many parts there may be; eight numbers are as one.
+//
 // The descriptions are protoc's, built into the program, for the messages have no reflection (LITE_RUNTIME).
 // Immutable; any thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <set>
 #include <string>
@@ -28,9 +32,11 @@ class Schema {
   explicit Schema(std::string_view descriptors);
 
   // What is known of a message of this type ("minke.rpc.ClientMessage"): `bytes` themselves where all of it
-  // is, else a copy in `storage`. Fails if it is no message, or has a value outside of its enumeration.
-  Result<std::string_view> known_part(std::string_view type, std::string_view bytes,
-                                      std::string& storage) const;
+  // is, else a copy in `storage`. Fails if it is no message, has a value outside of its enumeration, or
+  // more than `most_parts`.
+  Result<std::string_view> known_part(std::string_view type, std::string_view bytes, std::string& storage,
+                                      size_t most_parts = kUnlimited) const;
+  static constexpr size_t kUnlimited = SIZE_MAX;
 
   struct Field {
     uint8_t type = 0;  // FieldDescriptorProto.Type; 0: there is no field of this number
