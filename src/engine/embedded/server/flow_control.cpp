@@ -9,6 +9,7 @@
 #include "engine/embedded/core.h"
 #include "model/error.h"
 #include "os/user_log.h"
+#include "rpc/frame.h"
 #include "rpc/messages.pb.h"
 
 namespace minke::engine {
@@ -17,6 +18,8 @@ namespace {
 
 // Of what was sent, so much need not have been read before there is more.
 constexpr size_t kMostUnread = size_t{1} << 20;
+// One long answer is sent whatever the budget. More than that is what a client was told unasked, and adds up.
+constexpr size_t kMostUnreadOfOne = 2 * rpc::kMaxReplyBytes;
 
 bool has_to_read(const ConnectedClient& client) {
   return client.connection && client.connection->unsent_bytes() > kMostUnread;
@@ -183,7 +186,8 @@ bool FlowControl::may_hold_unread(ConnectedClient& client) {
   Budgets::Charge& charge = client.charges.unread;
   if (unsent <= charge.amount() || core_.rights->budgets().resize(uid, charge, Budget::kUnreadBytes, unsent))
     return true;
-  if (core_.rights->budgets().used(uid, Budget::kUnreadBytes) == charge.amount()) {
+  const bool is_only_one = core_.rights->budgets().used(uid, Budget::kUnreadBytes) == charge.amount();
+  if (is_only_one && unsent <= kMostUnreadOfOne) {
     charge = {};
     charge = core_.rights->budgets().adopt(uid, Budget::kUnreadBytes, unsent);
     return true;
