@@ -81,7 +81,7 @@ def test_a_cluster_without_tiers_says_so(tmp_path):
     bad = tmp_path / "bad.toml"
     bad.write_text('[storage]\nprofile = "nowhere"\n')
     done = cluster.run("minke", "storage", "usage", env={"MINKE_CONFIG": str(bad)}, check=1)
-    assert "must be one of narval" in done.stderr
+    assert "must be one of fir, narval" in done.stderr
 
 
 def test_jobs_and_shells_know_where_the_tiers_are(cluster):
