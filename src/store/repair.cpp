@@ -14,6 +14,7 @@
 
 #include "model/lasting_state.pb.h"
 #include "os/fd.h"
+#include "store/rescue.h"
 #include "store/schema.h"
 #include "store/sqlite.h"
 #include "store/tables.h"
@@ -192,6 +193,20 @@ Result<bool> is_sound(Connection& connection) {
   return sound;
 }
 
+bool is_ours(Connection& connection) {
+  return connection.integer("PRAGMA application_id").value_or(0) == kApplicationId;
+}
+
+bool is_of_another_program(Connection& connection) {
+  return !is_ours(connection) && connection.integer("SELECT count(*) FROM sqlite_schema").value_or(0) > 0 &&
+         connection.integer("SELECT count(*) FROM sqlite_schema WHERE name = 'jobs'").value_or(1) == 0;
+}
+
+// Nothing of one whose first page is damaged, or which is shorter than that page says.
+bool can_be_read(Connection& connection) {
+  return connection.integer("SELECT count(*) FROM sqlite_schema WHERE name = 'jobs'").value_or(0) == 1;
+}
+
 // It is kept, and not reported any more.
 Status see_to_set_aside(Connection& database, Repair& result) {
   auto names = database.prepare("SELECT kind || ' ' || key FROM set_aside WHERE seen = 0 ORDER BY id");
@@ -304,17 +319,32 @@ Result<Repair> repair(const std::string& path) {
   {
     auto damaged = Connection::open(path, SQLITE_OPEN_READWRITE, "");
     if (!damaged) return failure(damaged.error());
+    if (is_of_another_program(**damaged))
+      return failure(path + " is a database of another program: move it away");
     const auto sound = is_sound(**damaged);
-    if (sound && *sound) {
+    if (sound && *sound && is_ours(**damaged)) {
       result.was_sound = true;
       const auto schema = (*damaged)->integer("PRAGMA user_version");
       if (!schema || *schema != kSchema) return result;  // an earlier one has nothing set aside
       if (const Status seen = see_to_set_aside(**damaged, result); !seen) return failure(seen.error());
       return result;
     }
-    for (const char* end : {"", "-wal", "-shm"}) ::unlink((fresh + end).c_str());
+    const std::string readable = path + ".readable";
+    if (!can_be_read(**damaged)) {
+      damaged->reset();
+      const Status made = make_readable_copy(path, readable, result.lost);
+      if (made) damaged = Connection::open(readable, SQLITE_OPEN_READWRITE, "");
+      if (!made || !damaged) {
+        remove_database(readable);
+        return failure(made ? damaged.error() : made.error());
+      }
+    }
+    remove_database(fresh);
     if (auto made = make_file(fresh); !made) return failure(made.error());
-    if (Status copied = copy_all(**damaged, fresh, result); !copied) return failure(copied.error());
+    const Status copied = copy_all(**damaged, fresh, result);
+    damaged->reset();
+    remove_database(readable);
+    if (!copied) return failure(copied.error());
   }
   for (const char* end : {"-wal", "-shm"}) ::unlink((fresh + end).c_str());
   if (Status synced = sync_with_directory(fresh); !synced) return failure(synced.error());

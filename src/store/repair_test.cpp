@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "store/sqlite.h"
 #include "store/store.h"
 #include "store/testing.h"
 
@@ -67,6 +68,50 @@ TEST_F(RepairTest, SavesWhatIsBeforeAndBehindTheDamage) {
   EXPECT_GT(jobs(), kJobs * 9 / 10);
   EXPECT_TRUE(std::filesystem::exists(done->kept_as));
   EXPECT_TRUE(repair(path)->was_sound);
+}
+
+TEST_F(RepairTest, SavesWhatIsBehindADamagedFirstPage) {
+  for (const std::streamoff at : {0, 100, 2000}) {  // SQLite's own header, the list of tables, its text
+    std::filesystem::copy_file(path, path + ".kept");
+    {
+      std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+      file.seekp(at);
+      file << std::string(static_cast<size_t>(4096 - at), '\xff');
+    }
+    EXPECT_FALSE(Store::open(path));
+    const auto done = repair(path);
+    ASSERT_TRUE(done) << done.error().message;
+    EXPECT_THAT(done->lost, ::testing::ElementsAre(::testing::HasSubstr("the first page")));
+    EXPECT_EQ(jobs(), kJobs);
+    EXPECT_FALSE(std::filesystem::exists(path + ".readable"));
+    std::filesystem::rename(path + ".kept", path);
+  }
+}
+
+TEST_F(RepairTest, SavesWhatIsBeforeTheEndOfAFileThatWasCutOff) {
+  const auto size = std::filesystem::file_size(path);
+  for (const auto left : {size - 4096, size / 2 + 7, size / 4 / 4096 * 4096}) {
+    std::filesystem::copy_file(path, path + ".kept");
+    std::filesystem::resize_file(path, left);
+    const auto done = repair(path);
+    ASSERT_TRUE(done) << done.error().message;
+    EXPECT_FALSE(done->was_sound);
+    EXPECT_FALSE(done->lost.empty());
+    EXPECT_GT(jobs(), 0U);
+    std::filesystem::rename(path + ".kept", path);
+  }
+}
+
+TEST_F(RepairTest, LeavesWhatIsNoDatabaseOfOurs) {
+  std::ofstream(path, std::ios::trunc) << std::string(20000, 'x');
+  EXPECT_THAT(repair(path).error().message, ::testing::HasSubstr("no database of this program"));
+  EXPECT_EQ(std::filesystem::file_size(path), 20000U);
+  std::filesystem::remove(path);
+  {
+    auto other = Connection::open(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, "");
+    ASSERT_TRUE((*other)->execute("CREATE TABLE theirs(a)"));
+  }
+  EXPECT_THAT(repair(path).error().message, ::testing::HasSubstr("of another program"));
 }
 
 TEST_F(RepairTest, IsRefusedWhileTheDatabaseIsUsed) {

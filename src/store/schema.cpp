@@ -8,8 +8,6 @@
 namespace minke::store {
 namespace {
 
-constexpr int64_t kApplicationId = 0x4d6e6b65;  // "Mnke"
-
 struct Migration {
   const char* sql;
   Status (*then)(Connection& connection) = nullptr;

@@ -70,6 +70,8 @@ inline int64_t last_run(uint32_t job_id) {
   return first_run(job_id) | ((1LL << kRestartsBits) - 1);
 }
 
+inline constexpr int64_t kApplicationId = 0x4d6e6b65;  // "Mnke"
+
 // Sets up the connection that writes: WAL, the current schema (or for a new database an earlier one). Fails
 // on a file that is not our database, has a newer schema, or is damaged.
 Status prepare_database(Connection& connection, bool sync, int64_t schema = kSchema);

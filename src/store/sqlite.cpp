@@ -24,7 +24,10 @@ tl::unexpected<Error> describe(sqlite3* handle, const std::string& path, int res
                          ": check the disk and its file system",
                      system_error != 0 ? system_error : EIO);
     case SQLITE_NOTADB:
-      return failure(path + " is not a database: move it away or name another place");
+      return failure(
+          path +
+          " is not a database, or its first page is damaged: stop the daemon, and save what can be "
+          "read with: minke doctor --repair");
     case SQLITE_CORRUPT:
       return failure(database + " is damaged (" + sqlite3_errmsg(handle) +
                      "): stop the daemon, and save what can be read with: minke doctor --repair");
