@@ -264,6 +264,7 @@ int run_launcher(const LauncherOptions& options) {
   if (::chdir("/") != 0)
     return fail(failure_from_errno("/", errno).value().message);  // so as to hold no directory
   ::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error like any other
   if (::prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) return fail("this kernel has no child subreapers");
 
   os::EventLoop loop;

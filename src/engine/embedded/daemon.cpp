@@ -551,7 +551,8 @@ int run_daemon(const DaemonOptions& options) {
   }
   node::ControlGroups::leave();
   std::signal(SIGPIPE, SIG_IGN);
-  os::raise_descriptor_limit();  // those of steps pass through
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error like any other
+  os::raise_descriptor_limit();   // those of steps pass through
   auto lock = os::lock_file(os::lock_path(options.home));
   if (!lock) {
     say(lock.error().code == EWOULDBLOCK ? "busy" : lock.error().message);
