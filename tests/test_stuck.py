@@ -1,5 +1,61 @@
 """A daemon or a launcher that is there and does not answer, or cannot be started: nobody waits without a word."""
+import contextlib
+import os
+import signal
+
+from cluster import poll
+
 MINKE_ONLY = True
+
+
+@contextlib.contextmanager
+def stopped(pid: int):
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        yield pid
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+
+def test_a_stopped_daemon_is_named(cluster):
+    """The command waits on, and has its answer when the daemon goes on."""
+    cluster.run("minke", "up", check=0)
+    with stopped(cluster.pid()) as pid:
+        waiting = cluster.start("squeue")
+        assert waiting.stderr.readline() == \
+            f"squeue: the daemon (pid {pid}) does not answer: it is stopped (kill -CONT {pid} lets it go on); waiting\n"
+    out, err = waiting.communicate(timeout=60)
+    assert waiting.returncode == 0 and "JOBID" in out and err == ""
+
+
+def test_a_stopped_launcher_is_reported(cluster):
+    job = cluster.submit("touch started; sleep 600")
+    poll(lambda: (cluster.work / "started").exists())
+    with stopped(cluster.pid("launcher")) as pid:
+        said = f"the launcher (pid {pid}) is stopped; nothing starts or ends: kill -CONT {pid}"
+        for command in ("status", "doctor"):
+            done = cluster.run("minke", command)
+            assert done.returncode == 1 and said in done.stdout, done
+        done = cluster.run("minke", "down", "--cancel-jobs", timeout=10)
+        assert done.returncode == 1 and said in done.stderr, done
+    assert cluster.wait_end(job)["JobState"] == "CANCELLED"
+    cluster.run("minke", "down", check=0)
+
+
+def test_the_cluster_can_be_taken_down_without_a_launcher(cluster):
+    job = cluster.submit("touch started; sleep 600", "--no-requeue")
+    poll(lambda: (cluster.work / "started").exists())
+    lock = cluster.home / "launcher.lock"
+    with stopped(cluster.pid("launcher")) as pid:
+        lock.unlink()
+        lock.mkdir()
+        os.kill(pid, signal.SIGKILL)
+    poll(lambda: "Is a directory" in cluster.run("minke", "status").stdout)
+    done = cluster.run("minke", "down", "--cancel-jobs", timeout=10)
+    assert done.returncode == 1 and "jobs that it cannot end" in done.stderr and "Is a directory" in done.stderr, done
+    cluster.run("minke", "down", "--keep-jobs", check=0, timeout=10)
+    lock.rmdir()
+    assert cluster.wait_end(job)["JobState"] == "CANCELLED"
 
 
 def test_a_limit_on_the_size_of_files_is_an_error(cluster):

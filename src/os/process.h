@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 namespace minke::os {
 
@@ -17,5 +18,11 @@ struct Process {
 std::optional<Process> process_of(pid_t pid);
 // The same of an open /proc/PID, which stands for one process whoever has its number later.
 std::optional<Process> process_in(int directory, pid_t pid);
+
+bool is_stopped(pid_t pid);  // by a signal, or a debugger
+// Why a process that should answer cannot, and for how long nobody knows: in words, for a sentence that
+// begins with its name. Empty: nothing is known to keep it, or it may not be looked into. Takes up to a
+// second.
+std::string what_keeps(pid_t pid);
 
 }  // namespace minke::os

@@ -47,18 +47,25 @@ bool Channel::has_buffered_frame() const {
          input.size() - kFrameHeaderBytes >= parse_frame_header(input).message_bytes;
 }
 
-Result<size_t> Channel::fill(std::optional<std::chrono::steady_clock::time_point> deadline) {
-  if (deadline) {
-    for (;;) {
-      const auto left =
-          std::chrono::ceil<std::chrono::milliseconds>(*deadline - std::chrono::steady_clock::now()).count();
-      if (left <= 0) return failure_from_errno("receive", ETIMEDOUT);
-      pollfd descriptor{socket_.get(), POLLIN, 0};
-      const int ready = ::poll(&descriptor, 1, static_cast<int>(std::min<int64_t>(left, 1'000'000)));
-      if (ready > 0) break;
-      if (ready < 0 && errno != EINTR) return failure_from_errno("poll", errno);
+Status Channel::wait_for_input(std::optional<std::chrono::steady_clock::time_point> deadline) {
+  constexpr std::chrono::milliseconds kSilence{10'000};
+  for (;;) {
+    std::chrono::milliseconds left = kSilence;
+    if (deadline) {
+      left = std::chrono::ceil<std::chrono::milliseconds>(*deadline - std::chrono::steady_clock::now());
+      if (left.count() <= 0) return failure_from_errno("receive", ETIMEDOUT);
     }
+    pollfd descriptor{socket_.get(), POLLIN, 0};
+    const int ready = ::poll(&descriptor, 1, static_cast<int>(std::min<int64_t>(left.count(), 1'000'000)));
+    if (ready > 0) return {};
+    if (ready < 0 && errno != EINTR) return failure_from_errno("poll", errno);
+    if (ready == 0 && !deadline) silent_();
   }
+}
+
+Result<size_t> Channel::fill(std::optional<std::chrono::steady_clock::time_point> deadline) {
+  if (deadline || silent_)
+    if (const Status ready = wait_for_input(deadline); !ready) return failure(ready.error());
   char buffer[64 << 10];
   std::vector<os::UniqueFd> unexpected_descriptors;
   const ssize_t received = receive_bytes(socket_.get(), buffer, sizeof(buffer), unexpected_descriptors, 0);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -31,12 +32,17 @@ class Channel {
   Status receive(google::protobuf::MessageLite& message,
                  std::optional<std::chrono::milliseconds> timeout = std::nullopt);
 
+  // Called again and again while receive() without a timeout gets nothing, first after some seconds.
+  void when_silent(std::function<void()> work) { silent_ = std::move(work); }
+
   int fd() const { return socket_.get(); }
   bool has_buffered_frame() const;  // receive() would not have to wait
 
  private:
   Result<size_t> fill(std::optional<std::chrono::steady_clock::time_point> deadline);
+  Status wait_for_input(std::optional<std::chrono::steady_clock::time_point> deadline);
   os::UniqueFd socket_;
+  std::function<void()> silent_;
   std::string input_;
   size_t consumed_ = 0;
   bool greeting_sent_ = false;

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <chrono>
 #include <climits>
+#include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <thread>
@@ -16,8 +17,10 @@
 #include "node/launcher.h"
 #include "os/detached.h"
 #include "os/minke_home.h"
+#include "os/process.h"
 #include "rpc/merge.h"
 #include "rpc/messages.pb.h"
+#include "rpc/socket.h"
 
 namespace minke::engine::embedded {
 
@@ -108,6 +111,20 @@ Status start_daemon(const std::string& home) {
 
 Client::~Client() = default;
 
+// A daemon that cannot answer is waited for, as one that is being started anew is, but not without a word.
+void Client::take(rpc::Channel channel) {
+  channel_ = std::make_unique<rpc::Channel>(std::move(channel));
+  channel_->when_silent([this] {
+    if (told_of_silence_) return;
+    const pid_t daemon = rpc::peer_of(channel_->fd()).pid;
+    const std::string kept = os::what_keeps(daemon);
+    if (kept.empty()) return;
+    std::fprintf(stderr, "%s: the daemon (pid %d) does not answer: it %s; waiting\n",
+                 program_invocation_short_name, static_cast<int>(daemon), kept.c_str());
+    told_of_silence_ = true;
+  });
+}
+
 Result<std::unique_ptr<Client>> Client::connect(bool start) {
   auto home = os::minke_home();
   if (!home) return failure(home.error());
@@ -116,7 +133,7 @@ Result<std::unique_ptr<Client>> Client::connect(bool start) {
   if (!start) {
     auto channel = rpc::Channel::connect(os::socket_path(*home));
     if (!channel) return failure("no daemon runs", ECONNREFUSED);
-    client->channel_ = std::make_unique<rpc::Channel>(std::move(*channel));
+    client->take(std::move(*channel));
     return client;
   }
   if (const Status connected = client->reconnect(); !connected) return failure(connected.error());
@@ -129,7 +146,7 @@ Status Client::reconnect() {
   for (auto pause = 1ms;; pause = std::min(pause * 2, 200ms)) {
     auto channel = rpc::Channel::connect(os::socket_path(home_));
     if (channel) {
-      channel_ = std::make_unique<rpc::Channel>(std::move(*channel));
+      take(std::move(*channel));
       return {};
     }
     if (!nobody_listens(channel.error().code)) {

@@ -109,7 +109,9 @@ class Client final : public Engine,
                     const Take<Reply>& take);
 
   std::string home_;
+  void take(rpc::Channel channel);
   std::unique_ptr<rpc::Channel> channel_;
+  bool told_of_silence_ = false;
   uint32_t next_request_id_ = 1;
 };
 

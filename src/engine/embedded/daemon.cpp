@@ -56,6 +56,7 @@
 #include "os/helper_starter.h"
 #include "os/log.h"
 #include "os/minke_home.h"
+#include "os/process.h"
 #include "os/volatile_file.h"
 #include "rpc/socket.h"
 
@@ -167,6 +168,8 @@ class Daemon {
   Status reconfigure();
   void shut_down(api::ShutdownRequest::Mode mode, std::function<void(Status)> reply);
   Status not_stopped() const;
+  Status not_ended(const std::string& trouble) const;
+  std::string launcher_trouble() const;
   void watch_shut_down(std::shared_ptr<std::function<void(Status)>> answer);
   void stop_when_idle();
   // Of start().
@@ -413,11 +416,7 @@ api::StatusReply Daemon::status() const {
     reply.add_problems("jobs of " + core_->state.user_name(uid) +
                        " cannot be launched, and wait: " + problem);
   });
-  if (!launcher_->connected()) {
-    const std::string& problem = launcher_->problem();
-    reply.add_problems("the launcher is not connected; nothing is started" +
-                       (problem.empty() ? "" : ": " + problem));
-  }
+  if (const std::string trouble = launcher_trouble(); !trouble.empty()) reply.add_problems(trouble);
   return reply;
 }
 
@@ -502,15 +501,37 @@ void Daemon::shut_down(api::ShutdownRequest::Mode mode, std::function<void(Statu
 Status Daemon::not_stopped() const {
   return failure(
       "the daemon goes on, because it has changes that cannot be stored: " + core_->committer.problem() +
-      ". Make room and try again; to stop it without them: kill " + std::to_string(::getpid()));
+      ". When that is mended, try again; to stop it without them: kill " + std::to_string(::getpid()));
 }
 
-// A disk that fills up meanwhile: who asked is told, and the daemon goes on as before.
+Status Daemon::not_ended(const std::string& trouble) const {
+  return failure("the daemon goes on, because there are jobs that it cannot end: " + trouble +
+                 "; to stop it without that: minke down --keep-jobs");
+}
+
+// In words; empty: it is there and serves.
+std::string Daemon::launcher_trouble() const {
+  if (!launcher_->connected()) {
+    const std::string& problem = launcher_->problem();
+    return "the launcher is not connected; nothing is started" + (problem.empty() ? "" : ": " + problem);
+  }
+  if (os::is_stopped(static_cast<pid_t>(launcher_pid_)))
+    return "the launcher (pid " + std::to_string(launcher_pid_) +
+           ") is stopped; nothing starts or ends: kill -CONT " + std::to_string(launcher_pid_);
+  return {};
+}
+
+// A disk that fills up meanwhile, or a launcher that is gone: who asked is told, and the daemon goes on as
+// before.
 void Daemon::watch_shut_down(std::shared_ptr<std::function<void(Status)>> answer) {
   shut_down_timer_ = loop_.make_timer([this, answer] {
     if (!*answer) return;
-    if (core_->committer.problem().empty()) return shut_down_timer_->set_after(kShutDownLooks);
-    std::exchange(*answer, nullptr)(not_stopped());
+    // One that has just gone may be there again in a moment.
+    const bool comes_back = !launcher_->connected() && launcher_->problem().empty();
+    const std::string trouble = comes_back ? std::string() : launcher_trouble();
+    if (core_->committer.problem().empty() && trouble.empty())
+      return shut_down_timer_->set_after(kShutDownLooks);
+    std::exchange(*answer, nullptr)(trouble.empty() ? not_stopped() : not_ended(trouble));
     core_->scheduling->pause(!launcher_->connected());
   });
   shut_down_timer_->set_after(kShutDownLooks);
