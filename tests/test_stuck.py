@@ -3,6 +3,8 @@ import contextlib
 import os
 import signal
 
+import pytest
+
 from cluster import poll
 
 MINKE_ONLY = True
@@ -63,3 +65,34 @@ def test_a_limit_on_the_size_of_files_is_an_error(cluster):
     done = cluster.run("bash", "-c", "ulimit -S -f 20; minke up")
     assert done.returncode == 1 and "File too large" in done.stderr, done
     cluster.run("minke", "up", check=0)
+
+
+LIMITED = """#!/bin/bash
+# What a job may do to itself. It is run apart from the job, which ends with its launcher.
+[ "$1" = apart ] || { touch started; setsid "$0" apart & exec sleep 600; }
+renice -n 7 $$; chrt --batch --pid 0 $$; ionice -c 3 -p $$
+echo 500 > /proc/self/oom_score_adj
+ulimit -n 77; ulimit -t 1234; ulimit -f 99999
+kill -KILL $(cat $MINKE_HOME/minked.pid) $(cat $MINKE_HOME/launcher.pid)
+squeue
+touch called
+exec sleep 600
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a user cannot take back what he gave up")
+def test_a_daemon_leaves_what_a_job_has_put_on_itself(cluster, tmp_path):
+    """Its launcher, from which such a daemon is started otherwise, is gone as well."""
+    script = cluster.script(LIMITED)
+    script.chmod(0o755)
+    wrapper = cluster.script(f"exec {script}\n", "wrapper.sh")
+    cluster.sbatch("--no-requeue", wrapper)
+    poll(lambda: (cluster.work / "called").exists() or cluster.pid() is None)
+    poll(lambda: cluster.pid() and cluster.pid("launcher"), 30, "another daemon and launcher")
+    cluster.run("squeue", check=0)
+    for name in ("minked", "launcher"):
+        pid = cluster.pid(name)
+        limits = open(f"/proc/{pid}/limits").read()
+        assert "1234" not in limits and " 77 " not in limits and "102398976" not in limits, limits
+        assert os.sched_getscheduler(pid) == os.SCHED_OTHER and os.getpriority(os.PRIO_PROCESS, pid) == 0
+        assert open(f"/proc/{pid}/oom_score_adj").read() == open("/proc/1/oom_score_adj").read()

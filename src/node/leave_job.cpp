@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -84,16 +85,36 @@ void take_all_processors() {
   [[maybe_unused]] const int taken = ::sched_setaffinity(0, sizeof all, &all);
 }
 
-void raise_soft_limits() {
-  for (int resource = 0; resource < RLIMIT_NLIMITS; ++resource) {
-    // Programs take an unlimited stack for a wish to lay out memory in the old way.
-    if (resource == RLIMIT_STACK) continue;
+// Only root may go beyond the hard limits.
+void raise_limits() {
+  const pid_t first = ::geteuid() == 0 ? first_process_outside() : 0;
+  for (int number = 0; number < RLIMIT_NLIMITS; ++number) {
+    const auto resource = static_cast<__rlimit_resource>(number);
     rlimit limit{};
-    if (::getrlimit(static_cast<__rlimit_resource>(resource), &limit) != 0) continue;
-    if (resource == RLIMIT_CORE && limit.rlim_cur == 0) continue;
-    limit.rlim_cur = limit.rlim_max;
-    ::setrlimit(static_cast<__rlimit_resource>(resource), &limit);
+    if (::getrlimit(resource, &limit) != 0) continue;
+    rlimit outside = limit;
+    if (first != 0) ::prlimit(first, resource, nullptr, &outside);
+    // Programs take an unlimited stack for a wish to lay out memory in the old way.
+    const bool keep_soft = resource == RLIMIT_STACK || (resource == RLIMIT_CORE && limit.rlim_cur == 0);
+    for (const rlim_t hard : {std::max(limit.rlim_max, outside.rlim_max), limit.rlim_max}) {
+      const rlimit raised{keep_soft ? limit.rlim_cur : hard, hard};
+      if (::setrlimit(resource, &raised) == 0) break;
+    }
   }
+}
+
+// What a job gives itself, so that others come first, or die first: where leaving it is allowed.
+void take_ordinary_turns() {
+  ::setpriority(PRIO_PROCESS, 0, 0);
+  const sched_param none{};
+  ::sched_setscheduler(0, SCHED_OTHER, &none);
+  constexpr int kProcess = 1, kNoClass = 0;  // of ioprio_set(2)
+  ::syscall(SYS_ioprio_set, kProcess, 0, kNoClass);
+  const pid_t first = first_process_outside();
+  const auto score = os::read_file("/proc/" + std::to_string(first) + "/oom_score_adj", 16);
+  const os::UniqueFd own(::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC));
+  if (!score || !own) return;
+  [[maybe_unused]] const ssize_t written = ::write(own.get(), score->data(), score->size());
 }
 
 }  // namespace
@@ -102,8 +123,8 @@ Status leave_job() {
   if (const Status left = leave_groups(); !left) return left;
   if (const Status left = leave_namespaces(); !left) return left;
   take_all_processors();
-  raise_soft_limits();
-  ::setpriority(PRIO_PROCESS, 0, 0);  // where that is allowed
+  raise_limits();
+  take_ordinary_turns();
   return {};
 }
 

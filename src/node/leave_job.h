@@ -5,8 +5,9 @@
 
 namespace minke::node {
 
-// Control groups, processors, soft limits, priority and, for root, namespaces: those that the oldest process
-// has. For a process with one thread. Errors: something of the job would stay, and what to do.
+// Control groups, processors, soft limits, priorities and, for root, hard limits and namespaces: those that
+// the oldest process has. For a process with one thread. Errors: something of the job would stay, and what to
+// do.
 Status leave_job();
 
 }  // namespace minke::node
