@@ -357,6 +357,13 @@ def test_overcommit_takes_a_processor_a_node(cluster):
     assert cluster.output(job) == "20 1(x2)\n"
 
 
+def test_test_only_promises_nothing_behind_a_job_without_a_limit(cluster):
+    endless = cluster.submit("sleep 600", "--nodes=2", "--exclusive")
+    cluster.wait_state(endless, "RUNNING")
+    done = cluster.run("sbatch", "--test-only", "--time=5", cluster.script("true"), check=0)
+    assert "to start at Unknown using 1 processors on nodes n" in done.stderr, done.stderr
+
+
 def test_test_only_of_srun_runs_nothing(cluster):
     done = cluster.run("srun", "--test-only", "-N2", "touch", "ran", check=0)
     assert re.fullmatch(r"srun: Job \d+ to start at \S+ using 2 processors on nodes n\[1-2\] in partition \S+\n",

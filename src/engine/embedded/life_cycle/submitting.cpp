@@ -147,7 +147,7 @@ Result<api::SubmitReply> Submitting::test(const std::vector<JobSpec>& specs,
   const auto expected = core_.scheduling->forecast_submission(as_jobs);
   reply.set_job_id(core_.state.next_job_id());
   if (!expected) return failure("no node that could run it is available", kNodesBusy);
-  reply.set_start_time(expected->start);
+  reply.set_start_time(expected->after_unlimited ? 0 : expected->start);  // 0: nobody knows
   const auto nodes = sched::to_model(core_.world->machine().layout(), expected->placement);
   std::vector<std::string> names;
   uint32_t cpus = 0;
