@@ -220,6 +220,9 @@ def test_doctor_and_log_do_not_call_roots_files_broken(shared):
     assert "Permission denied" not in done.stdout and "problem" not in done.stdout, done.stdout
     log = shared.alice.run("minke", "log")
     assert log.returncode == 1 and "the log of a shared cluster is root's to read" in log.stderr, log.stderr
+    for command in (("backup", "copy.db"), ("doctor", "--repair")):
+        done = shared.alice.run("minke", *command)
+        assert done.returncode == 1 and "the database of a shared cluster is root's" in done.stderr, done
     config = shared.directory / "minke.toml"
     for mode in (0o600, 0o644):
         config.chmod(mode)

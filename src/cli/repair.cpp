@@ -1,5 +1,7 @@
 #include "cli/repair.h"
 
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 
@@ -9,8 +11,20 @@
 
 namespace minke::cli {
 
+namespace {
+
+// The home of a cluster whose database this user may touch.
+Result<std::string> own_home() {
+  auto home = os::minke_home();
+  if (home && os::is_shared(*home) && ::geteuid() != 0)
+    return failure("the database of a shared cluster is root's: only root can copy or repair it", EPERM);
+  return home;
+}
+
+}  // namespace
+
 int repair_database() {
-  const auto home = os::minke_home();
+  const auto home = own_home();
   if (!home) return complain(home.error());
   const std::string path = os::database_path(*home);
   const auto done = store::repair(path);
@@ -28,7 +42,7 @@ int repair_database() {
 }
 
 int back_up_database(const std::string& file) {
-  const auto home = os::minke_home();
+  const auto home = own_home();
   if (!home) return complain(home.error());
   if (const Status done = store::back_up(os::database_path(*home), file); !done)
     return complain(done.error());
