@@ -79,7 +79,7 @@ class Reader {
     return std::nullopt;
   }
 
-  // "-abc": letters together, the last perhaps with its argument behind it.
+  // "-abc": letters together; the last one may have its argument behind it.
   void take_letters(const std::string& word) {
     for (size_t i = 1; i < word.size(); ++i) {
       const std::optional<size_t> index = find_letter(word[i]);

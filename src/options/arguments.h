@@ -1,4 +1,4 @@
-// The words behind a command's name, parted into options and operands as glibc's getopt_long does it, without
+// Splits the words behind a command's name into options and operands as glibc's getopt_long does, but without
 // its globals: with its abbreviations, its order and its messages.
 //
 // Pure; may be called from any thread.

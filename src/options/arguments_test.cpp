@@ -11,7 +11,7 @@ namespace {
 
 using enum ArgumentKind;
 
-// Names that begin alike, with one meaning (the last column) and with several.
+// Names with a common beginning, of one meaning (the last column) and of several.
 constexpr Option kOptions[] = {{"account", 'A', kRequired, {}, {}, {}, {}, 0},
                                {"accounts", '\0', kRequired, {}, {}, {}, {}, 0},
                                {"all", 'a', kNone, {}, {}, {}, {}, 2},
@@ -77,7 +77,7 @@ Read by_us(const std::vector<std::string>& words, Order order) {
   return read;
 }
 
-// Words are made of pieces at random; what getopt makes of them, and what it complains of, is the same.
+// Random words: the result and the error messages are those of getopt.
 TEST(Arguments, AreGetoptLongs) {
   const std::vector<std::string> pieces = {
       "-a",       "-A",    "-Ax",       "-A=x",   "-aAx",   "-j",      "-j12",    "-aj",       "-q",

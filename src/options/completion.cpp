@@ -18,7 +18,7 @@ std::string listing(std::string_view values) {
   return std::string(values.substr(1)) + " 2>/dev/null";
 }
 
-// What sets COMPREPLY to the values that the word begins.
+// Returns the code that sets COMPREPLY to the values that begin with the word.
 std::string bash_reply(std::string_view values) {
   std::string words = text::shell_quoted(values);
   if (values == kFiles) return "COMPREPLY=($(compgen -f -- \"$word\"))";
@@ -142,7 +142,7 @@ std::string fish_quoted(std::string_view text) {
   return out.append(1, '\'');
 }
 
-// " -a …": what is offered for a value.
+// " -a …": the values on offer.
 std::string fish_values(std::string_view values) {
   if (values.empty() || values == kFiles) return "";
   if (values == kDirectories) return " -a '(__fish_complete_directories)'";

@@ -1,4 +1,4 @@
-// --help and the manual page of a command, made of its options.
+// --help and the manual page of a command, made from its options.
 //
 // Pure; may be called from any thread.
 #pragma once
@@ -18,8 +18,8 @@ std::string man_page(const Command& command);
 // "--time=limit", "--nice[=value]"
 std::string long_form(std::string_view name, ArgumentKind argument, std::string_view argument_name);
 
-// Text for roff: a hyphen that is to be typed, and a backslash, want a backslash; a line must not begin with
-// a dot.
+// Escapes text for roff: a hyphen to type and a backslash need a backslash in front; a line must
+// not begin with a dot.
 std::string roff(std::string_view text);
 
 }  // namespace minke::options

@@ -1,5 +1,5 @@
-// An option of a command, and a command as its user knows it: what the reader of command lines, --help, the
-// manual page and the completion of shells are made of.
+// An option of a command, and a command as its user knows it: the source of the reader of command lines,
+// --help, the manual page and the completion of shells.
 //
 // A command has one table of rows. A row is an option and the function that takes its value. The functions
 // belong to the command; everything else here is pure data and may be used from any thread.
@@ -24,14 +24,14 @@ struct Option {
   char letter = '\0';          // '\0': there is only the name
   ArgumentKind argument = ArgumentKind::kNone;
   std::string_view argument_name = {};
-  // One line. Empty: the option is read, but not shown and not offered: another name of an option, or what
-  // has no meaning for one cluster.
+  // One line. Empty: the option is read, but neither shown nor offered: another name of an option, or one
+  // that has no meaning for one cluster.
   std::string_view help = {};
   // What a shell offers as the value: words; "FILE"; "DIRECTORY"; or, after "$", a command that lists them.
   std::string_view values = {};
   std::string_view environment = {};  // a variable that gives the option, with its value
-  // Options of one meaning do the same: what abbreviates several of them is not ambiguous. options_of() sets
-  // it.
+  // Options of one meaning do the same: an abbreviation of several of them is not ambiguous.
+  // options_of() sets it.
   size_t meaning = 0;
   // It came after most scripts had been written: what abbreviates but one older option goes on to mean that.
   bool later = false;
@@ -44,9 +44,9 @@ struct Command {
   std::string_view operands = {};        // behind the options: "SOURCE DEST"
   std::string_view operand_values = {};  // as Option::values
   std::string_view usage = {};           // what --usage prints
-  std::string_view commands = {};        // what --help says of commands behind the options; "" for most
-  bool hints_at_help = true;             // a wrong option is answered with "Try … --help", too
-  // The variables count only where the command line says nothing: their functions come after it, and look.
+  std::string_view commands = {};        // what --help prints about commands behind the options; "" for most
+  bool hints_at_help = true;             // the error for a wrong option includes "Try … --help"
+  // Variables count only if the command line says nothing: their functions run after it, and check.
   bool environment_last = false;
   std::vector<Option> options = {};
 };
@@ -57,11 +57,11 @@ struct Given {
   const Option& option;
   std::optional<std::string> value;
   bool from_environment = false;
-  const std::string& text() const { return *value; }  // where the option requires one, and in the environment
+  const std::string& text() const { return *value; }  // if the option requires one, and in the environment
 };
 
-// Takes the value into what the command was asked. A result: the command ends here with this exit status, and
-// has said why.
+// Stores the value in the command's request. A result ends the command with this exit status; the
+// function has printed why.
 template <typename Target>
 using Setter = std::optional<int> (*)(Target&, const Given&);
 
@@ -81,7 +81,7 @@ std::vector<Option> options_of(std::span<const Row<Target>> rows) {
   return options;
 }
 
-// A command with its rows. Rows stand in the order in which --help shows them and ambiguities list them.
+// A command with its rows, in the order of --help and of lists of ambiguities.
 template <typename Target>
 struct Table {
   Table(Command described, std::span<const Row<Target>> all) : command(std::move(described)), rows(all) {
@@ -91,9 +91,9 @@ struct Table {
   std::span<const Row<Target>> rows;
 };
 
-// The usual setters. Each names the member that it sets, or the way to it: flag<&Asked::question,
-// &Question::all>. `Take` is called with the member and what was given; where it has a result, that is the
-// row's.
+// The usual setters. Each names the member that it sets, or the path to it:
+// flag<&Asked::question, &Question::all>. `Take` is called with the member and the given value;
+// its result, if any, is the row's.
 template <typename Take, auto... kMembers>
 struct MemberSetter {
   template <typename Target>
@@ -134,14 +134,14 @@ template <auto... kMembers>
 constexpr MemberSetter<SetTrue, kMembers...> flag;
 template <auto... kMembers>
 constexpr MemberSetter<Count, kMembers...> count;
-template <auto... kMembers>  // the value as it is
+template <auto... kMembers>  // the value unchanged
 constexpr MemberSetter<Keep, kMembers...> keep;
 template <auto... kMembers>  // the words between its commas
 constexpr MemberSetter<Split, kMembers...> list;
 template <auto kValue, auto... kMembers>
 constexpr MemberSetter<SetTo<kValue>, kMembers...> set_to;
 
-// For what means nothing here. Another number is another meaning: its names stay ambiguous.
+// For options without effect here. Another number is another meaning: such names stay ambiguous.
 template <typename Target, int kMeaning = 0>
 std::optional<int> ignored(Target&, const Given&) {
   return std::nullopt;

@@ -53,7 +53,7 @@ TEST(Table, TakesWhatIsGiven) {
   EXPECT_EQ(status, 3);
 }
 
-// An abbreviation of two names of one option is no ambiguity.
+// An abbreviation of two names of one option is not ambiguous.
 TEST(Table, OtherNamesMeanTheSame) {
   const Table<Asked> all = table();
   EXPECT_EQ(read_arguments(all.command.options, std::vector<std::string>{"--na=x"}, Order::kAnywhere).problem,

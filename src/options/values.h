@@ -1,5 +1,5 @@
-// What shells offer for values that several commands know (Option::values). Names are asked of the cluster
-// when the Tab key is pressed.
+// The values that shells offer for several commands (Option::values). The cluster is asked for names when
+// the user presses Tab.
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,5 @@
-// Gives up root's rights for a user's, for good and for the whole process: for a child that has just been
-// forked to do one thing with a user's files.
+// Exchanges root's rights for a user's, for good and for the whole process: in a child that was just forked
+// to do one thing with a user's files.
 #pragma once
 
 #include <sys/types.h>

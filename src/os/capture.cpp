@@ -53,7 +53,7 @@ Result<Captured> run_captured(const std::vector<std::string>& argv, const Captur
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, writer.get(), 1);
   if (options.with_standard_error) posix_spawn_file_actions_adddup2(&actions, writer.get(), 2);
-  // A group of its own, so that what it started is killed with it.
+  // A process group of its own, so that children of the program are killed with it.
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
@@ -85,12 +85,12 @@ Result<Captured> run_captured(const std::vector<std::string>& argv, const Captur
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) break;
     if (options.show && ::write(STDERR_FILENO, buffer, static_cast<size_t>(got)) < 0) {
-      // Nobody reads it: it is kept all the same.
+      // Nobody reads it, but it is kept.
     }
     const size_t room = options.limit - std::min(options.limit, result.output.size());
     result.output.append(buffer, std::min(room, static_cast<size_t>(got)));
   }
-  // It may have closed its output, and go on.
+  // It may have closed its output, and continue.
   const auto ended = wait_or_kill(pid, late ? std::chrono::steady_clock::now() : deadline);
   if (late || !ended)
     return failure(argv[0] + " took longer than " + std::to_string(options.timeout_seconds) + " s",

@@ -1,4 +1,4 @@
-// Runs a program and keeps what it says. Blocking; any thread.
+// Runs a program and keeps its output. Blocking; any thread.
 #pragma once
 
 #include <string>
@@ -9,18 +9,18 @@
 namespace minke::os {
 
 struct Captured {
-  int exit_code = 0;  // 128 and the signal where one ended it
+  int exit_code = 0;  // 128 and the signal if one ended it
   std::string output;
 };
 struct CaptureOptions {
   int timeout_seconds = 10;                   // then it is killed
   size_t limit = size_t{1} << 20;             // bytes kept
-  bool with_standard_error = true;            // otherwise that is this program's own
-  bool show = false;                          // to this program's standard error, too, as it comes
-  std::vector<std::string> environment = {};  // NAME=VALUE laid over this program's; "NAME" alone removes it
+  bool with_standard_error = true;            // false: it uses this program's own
+  bool show = false;                          // also to this program's standard error, as it comes
+  std::vector<std::string> environment = {};  // NAME=VALUE replaces this program's; "NAME" alone removes it
 };
 
-// argv[0] is a path. Its standard input is /dev/null. Errors: it cannot be started; ETIMEDOUT.
+// argv[0] is a path. Its standard input is /dev/null. Fails if it cannot be started, and with ETIMEDOUT.
 Result<Captured> run_captured(const std::vector<std::string>& argv, const CaptureOptions& options = {});
 
 }  // namespace minke::os

@@ -33,9 +33,9 @@ constexpr uint32_t kArchitecture = AUDIT_ARCH_AARCH64;
 #error "the filter of system calls knows x86-64 and ARM64"
 #endif
 
-// Other processes, namespaces and mounts, keys, the kernel's own programs and modules, the clock. What the
-// kernel refuses to a process without capabilities stands here as well: a mistake in the kernel is harder to
-// reach through what is not called at all.
+// Other processes, namespaces and mounts, keys, the kernel's own programs and modules, the clock. Calls that
+// the kernel refuses to a process without capabilities are listed as well: a bug in the kernel is harder to
+// reach through a call that never gets there.
 constexpr int kRefused[] = {
     SYS_ptrace,
     SYS_process_vm_readv,
@@ -109,7 +109,7 @@ std::vector<sock_filter> filter() {
     program.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<uint32_t>(number), 0, 1));
     program.push_back(refuse(EPERM));
   }
-  // Its flags are in memory, where a filter cannot look: the library then calls clone().
+  // Its flags are in memory, where a filter cannot look: with ENOSYS the library calls clone() instead.
   program.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 0, 1));
   program.push_back(refuse(ENOSYS));
   program.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 3));
@@ -124,11 +124,11 @@ bool filter_system_calls() {
   std::vector<sock_filter> program = filter();
   const sock_fprog whole{static_cast<unsigned short>(program.size()), program.data()};
   if (::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &whole) == 0) return true;
-  return errno == EINVAL || errno == ENOSYS;  // a kernel without filters: the rest holds all the same
+  return errno == EINVAL || errno == ENOSYS;  // a kernel without filters: the rest still applies
 }
 
-// Before the user changes: only root may take capabilities away from programs to come. Where a unit has left
-// root no CAP_SETPCAP, he may not: giving up new privileges, below, comes to the same.
+// Call it before the user changes: only root may take capabilities away from later programs. If a unit has
+// left root no CAP_SETPCAP, it may not: giving up new privileges, below, has the same effect.
 bool forget_capabilities() {
   for (int capability = 0; ::prctl(PR_CAPBSET_READ, capability) >= 0; ++capability) {
     if (::prctl(PR_CAPBSET_DROP, capability) != 0) return errno == EPERM;

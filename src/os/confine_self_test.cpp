@@ -1,5 +1,5 @@
-// What a process can still do once it has confined itself. Each case runs in a child, which says so by its
-// exit code.
+// What a process can still do once it has confined itself. Each case runs in a child, whose exit
+// code is the result.
 #include "os/confine_self.h"
 
 #include <gtest/gtest.h>
@@ -76,7 +76,7 @@ TEST(ConfineSelf, StillHasThreadsAndPrograms) {
   }));
 }
 
-// As below the daemon, whose unit leaves root few capabilities.
+// The situation below the daemon, whose unit leaves root few capabilities.
 TEST(ConfineSelf, NeedsNoMoreThanToChangeTheUser) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root has capabilities to begin with";
   const pid_t child = ::fork();

@@ -41,14 +41,14 @@ Status spawn_detached(const DetachedProgram& program) {
   const pid_t middle = ::fork();
   if (middle < 0) return failure_from_errno("fork", errno);
   if (middle == 0) {
-    // From here to exec nothing but system calls.
+    // From here to exec only system calls are allowed.
     ::setsid();
     const pid_t child = ::fork();
     if (child != 0) ::_exit(child < 0 ? 1 : 0);
     const int null = ::open("/dev/null", O_RDWR);
     int log = ::open(program.log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
     if (log < 0) log = null;
-    // Above those that are replaced, whatever their numbers are here.
+    // Uses numbers above those that are replaced, whatever their numbers are here.
     const int input = ::fcntl(program.input < 0 ? null : program.input, F_DUPFD, 3);
     const int output = ::fcntl(program.output, F_DUPFD, 3);
     log = ::fcntl(log, F_DUPFD, 3);

@@ -1,5 +1,5 @@
-// Starts a process that belongs to nobody: a session of its own, no parent that waits for it, nothing
-// inherited.
+// Starts an independent process: a session of its own, no parent that waits for it,
+// nothing inherited.
 #pragma once
 
 #include <string>
@@ -13,17 +13,17 @@ namespace minke::os {
 struct DetachedCommand {
   std::vector<std::string> argv;               // argv[0] is a path
   std::string log_path;                        // its standard error, appended to
-  std::vector<std::string> without_variables;  // not passed on; "NAME*" for all that begin so
+  std::vector<std::string> without_variables;  // not passed on; "NAME*" for all with this prefix
   int input = -1;                              // its standard input; -1: /dev/null
   int output = -1;                             // its standard output; -1: the result's other end
 };
 
-// The result: what it writes to its standard output; end of file means that it closed it, or has ended. Where
-// `output` is given, that is the only thing that says so. Where this process has a helper starter
-// (os/helper_starter.h), that one starts it, with its own rights.
+// Returns its standard output; end of file means that it has closed it, or has ended. If `output` is given,
+// only the result tells that. If this process has a helper starter (os/helper_starter.h), the starter starts
+// it, with its own rights.
 Result<UniqueFd> start_detached(const DetachedCommand& command);
 
-// The same with everything that it is given named; this process starts it.
+// The same with every input named; this process starts it.
 struct DetachedProgram {
   std::vector<std::string> argv, environment;
   std::string log_path;

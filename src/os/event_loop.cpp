@@ -36,8 +36,8 @@ struct EventLoop::Implementation {
 
 namespace {
 
-// Handlers outlive the object that set them up when that object is destroyed inside a callback, or with a
-// handler already queued: `alive` tells them.
+// Handlers may outlive the object that set them up, if a callback destroys it, or if a handler is already
+// queued: `alive` tells them.
 template <typename Source>
 struct Subscription {
   template <typename... Arguments>
@@ -48,10 +48,10 @@ struct Subscription {
   bool alive = true;
 };
 
-// A duplicate of the descriptor is watched: reading and writing can be watched side by side, and the caller
-// may close its own at any time. While this process has no descriptor to spare, or the kernel no room for
-// another watch, the descriptor itself is looked at every now and then: that costs, but it ends nothing and
-// misses nothing.
+// Watches a duplicate of the descriptor: reading and writing can be watched side by side, and the
+// caller may close its own at any time. While this process has no descriptor to spare, or the kernel no
+// room for another watch, it polls the descriptor itself now and then: that costs, but it breaks
+// nothing and misses nothing.
 class DescriptorWatch : public EventLoop::Watch {
  public:
   DescriptorWatch(asio::io_context& context, int fd, asio::posix::stream_descriptor::wait_type type,
@@ -59,9 +59,9 @@ class DescriptorWatch : public EventLoop::Watch {
       : state_(std::make_shared<State>(context, fd, type, std::move(callback))) {
     begin(state_);
   }
-  // Released before it is closed: asio leaves it to the kernel to forget what is closed, and the kernel does
-  // not while the caller's descriptor of the same file is open. Its events then went to whatever watch had
-  // got the place of this one, and the process of an owner that lived was taken to have ended.
+  // Released before it is closed: asio relies on the kernel to forget closed descriptors, and the kernel does
+  // not while the caller's descriptor of the same file is open. Events then went to the watch that had taken
+  // this one's place, and the process of a living owner seemed to have ended.
   ~DescriptorWatch() override {
     state_->alive = false;
     state_->next_try.cancel();
@@ -148,7 +148,7 @@ class TimerImplementation : public EventLoop::Timer {
     state_->source.expires_after(delay);
     const uint64_t generation = ++generation_;
     state_->source.async_wait([this, state = state_, generation](const boost::system::error_code& error) {
-      // An expiry that was already queued when the timer was set anew is not the one asked for.
+      // An expiry that was queued before the timer was set again is ignored.
       if (error || !state->alive || generation != generation_) return;
       state->callback();
     });
@@ -173,8 +173,8 @@ void EventLoop::run() {
   while (!context.stopped()) {
     if (context.run_one() == 0) break;
     ++implementation_->wake_ups;
-    // Everything at hand, then what was deferred. Bounded in number and time, so that a flood cannot keep the
-    // deferred work waiting: answers are sent, and changes are committed, by it.
+    // Handles everything at hand, then what was deferred. Bounded in number and time, so that a flood cannot
+    // delay the deferred work, which sends answers and commits changes.
     const auto until = std::chrono::steady_clock::now() + kMostOfBurst;
     for (int handled = 0;
          handled < 2000 && std::chrono::steady_clock::now() < until && context.poll_one() != 0; ++handled) {
@@ -194,7 +194,7 @@ void EventLoop::post(std::function<void()> work) {
 }
 
 void EventLoop::defer(std::function<void()> work) {
-  // Outside run() nothing would come to run it: the post makes sure that the loop turns.
+  // Outside run() nothing would run it: the post makes the loop turn.
   if (implementation_->deferred.empty()) post([] {});
   implementation_->deferred.push_back(std::move(work));
 }

@@ -23,12 +23,12 @@ class EventLoop {
   void stop();                            // any thread
   void post(std::function<void()> work);  // any thread; runs once, on the loop's thread, never inside post()
 
-  // Runs `work` once after the events at hand have been handled: the place to act on a burst of changes once.
-  // A burst has an end, however much is at hand: after some thousand events, or some milliseconds.
+  // Runs `work` once after the events at hand have been handled: the place to react to a burst of changes
+  // once. A burst ends after some thousand events, or some milliseconds, however much is at hand.
   void defer(std::function<void()> work);
 
   // Calls back whenever the descriptor is readable (writable), until the Watch is destroyed, which may happen
-  // inside the callback. Level-triggered: what is not read is reported again. The descriptor must outlive it.
+  // inside the callback. Level-triggered: unread data is reported again. The descriptor must outlive it.
   class Watch {
    public:
     virtual ~Watch() = default;

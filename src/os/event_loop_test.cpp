@@ -26,8 +26,8 @@ struct Pipe {
   UniqueFd out, in;
 };
 
-// A watch that ended says nothing more, and nothing of it reaches one that came after it, also where the
-// caller still has the descriptor that was watched.
+// A watch that ended reports nothing more, and none of its events reach a later one, even if the caller still
+// has the watched descriptor.
 TEST(EventLoop, WhatHappensToADescriptorThatIsNotWatchedAnyMoreIsNobodysNews) {
   EventLoop loop;
   int others = 0;
@@ -46,7 +46,7 @@ TEST(EventLoop, WhatHappensToADescriptorThatIsNotWatchedAnyMoreIsNobodysNews) {
   EXPECT_EQ(others, 0);
 }
 
-// Work that brings more work with it, and takes its time, does not keep what is deferred waiting.
+// Work that queues more work, and takes its time, does not delay deferred work.
 TEST(EventLoop, ABurstEndsByTimeToo) {
   EventLoop loop;
   int handled = 0, handled_before = 0;
@@ -65,7 +65,7 @@ TEST(EventLoop, ABurstEndsByTimeToo) {
   EXPECT_LE(handled_before, 50);
 }
 
-// A process without a descriptor to spare goes on, and so do its watches.
+// A process without a descriptor to spare continues, and so do its watches.
 TEST(EventLoop, AWatchNeedsNoDescriptorOfItsOwn) {
   EventLoop loop;
   auto timer = loop.make_timer([&] { loop.stop(); });  // the loop has its own descriptors now

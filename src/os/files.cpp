@@ -17,7 +17,7 @@ namespace {
 
 enum class Durability { kNone, kPowerCut };
 
-// So that the name is not lost after what it stands for has been made durable.
+// Makes the name durable, too, once the file's content is.
 Status sync_directory_of(const std::string& path) {
   const size_t slash = path.rfind('/');
   const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
@@ -34,7 +34,7 @@ Status write_whole(int file, std::string_view contents, mode_t mode, Durability 
     if (written < 0) return failure_from_errno("write", errno);
     contents.remove_prefix(static_cast<size_t>(written));
   }
-  // Before the rename: a file system may make the new name durable first, and show an empty file by it.
+  // Before the rename: a file system may make the new name durable first, and show an empty file under it.
   if (durability == Durability::kPowerCut && ::fsync(file) != 0) return failure_from_errno("fsync", errno);
   return {};
 }
@@ -86,7 +86,7 @@ Result<std::string> read_file(const std::string& path, size_t limit) {
 }
 
 Status make_directories(const std::string& path, mode_t mode) {
-  // Mostly they are there.
+  // Mostly they exist.
   if (::mkdir(path.c_str(), mode) == 0 || errno == EEXIST) return {};
   for (size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
     const std::string part = path.substr(0, end);

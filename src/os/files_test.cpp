@@ -22,7 +22,7 @@ std::vector<std::string> synced;  // by the calls of fsync(2), in order
 
 }  // namespace
 
-// In the place of the C library's, for the whole test program.
+// Replaces the C library's in the whole test program.
 extern "C" int fsync(int file) {
   char path[PATH_MAX];
   const std::string link = "/proc/self/fd/" + std::to_string(file);

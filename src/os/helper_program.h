@@ -1,6 +1,6 @@
-// The helper programs: what this program does in a process of its own, under another name. The engine and the
-// launcher start them; helpers/, node/ and cli/ are them. This is the one table of their names, and the one
-// way to name one. Any thread.
+// The helper programs: tasks that this program does in a process of its own, under another name. The engine
+// and the launcher start them; helpers/, node/ and cli/ implement them. This is the only table of their
+// names, and the only way to name one. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -12,21 +12,21 @@ namespace minke::os {
 
 enum class Helper : uint8_t {
   kLauncher,          // the parent of all job processes (node/launcher.h)
-  kGpuProbe,          // asks the GPUs' driver (node/gpu_probe.h)
+  kGpuProbe,          // connects an offline job to the hosts that are allowed
   kJobProxy,          // an offline job's way to the hosts that are allowed
-  kTask,              // stands in front of a task's program
+  kTask,              // precedes a task's program
   kChainPart,         // one part of a chain of runs, in its job
   kStagedScript,      // stages a job's data, then runs its script
   kTmpImageTemplate,  // makes the file that jobs' directories are copied from
   kPrologProgram,     // runs one prolog or epilog
-  kTriggerProgram,    // runs what a trigger names, as its user
-  kSayToOwner,        // writes to the terminal of a job's owner, as him
+  kTriggerProgram,    // runs a trigger's program, as its user
+  kSayToOwner,        // writes to the terminal of a job's owner, with the owner's rights
   kMailer,            // sends the messages on its input
   kKeepMetrics,       // puts metrics that jobs left into their records
   kMetricsServer,     // serves /metrics
   kStorageCount,      // counts what users have in their tiers
-  kStorageKeep,       // does what is due by the calendar: purges, snapshots
-  kStorageWatch,      // knows at once what is written
+  kStorageKeep,       // does what the calendar requires: purges, snapshots
+  kStorageWatch,      // keeps the counts up to date
   kStageServer,       // the cache of staged data
 };
 

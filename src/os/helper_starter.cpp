@@ -22,7 +22,7 @@ namespace minke::os {
 
 namespace {
 
-constexpr size_t kMostBytes = size_t{128} << 10;  // of a request; what a socket takes in one piece
+constexpr size_t kMostBytes = size_t{128} << 10;  // of a request: a socket takes it in one piece
 constexpr time_t kPatienceSeconds = 10;
 constexpr size_t kMostDescriptors = 2;
 
@@ -122,7 +122,7 @@ Request receive_request(int socket) {
   return request;
 }
 
-// What the asker is answered.
+// Returns the answer to the caller.
 std::string serve(int socket) {
   ucred peer{};
   socklen_t length = sizeof peer;

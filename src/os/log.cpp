@@ -35,7 +35,7 @@ Status open_log(const std::string& path) {
 
 namespace {
 
-// What users say may be in it: it stays on its line, and sends nothing to the reader's terminal.
+// It may contain users' text, which must stay on its line, and send nothing to the reader's terminal.
 std::string one_line(std::string text) {
   for (char& c : text) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';

@@ -1,5 +1,5 @@
-// The log of a daemon: one line an event, to standard error until open_log(), then to a file that is rotated.
-// A thin front of spdlog, whose headers are slow to compile. Any thread.
+// The log of a daemon: one line for each event, to standard error until open_log(), then to a file that is
+// rotated. A thin front of spdlog, whose headers are slow to compile. Any thread.
 #pragma once
 
 #include <string>

@@ -38,7 +38,7 @@ bool is_shared(const std::string& home) {
 
 Status mark_shared(const std::string& home) {
   if (geteuid() != 0) return failure("only root can share a cluster", EPERM);
-  // Whoever may rename a directory on the way to it could put another in its place.
+  // A user who may rename a directory on the way to it could replace it.
   for (std::filesystem::path path = std::filesystem::absolute(home); path.has_relative_path();
        path = path.parent_path()) {
     struct stat info {};
@@ -75,7 +75,7 @@ Result<std::string> minke_home() {
         std::string(resolved) + " belongs to another user; set MINKE_HOME to a directory of your own",
         EACCES);
   }
-  // A home that others may write to is no place for scripts that run as you.
+  // A home that others may write to is no safe place for scripts that run as you.
   if ((status.st_mode & 0077) != 0) ::chmod(resolved, 0700);
   return std::string(resolved);
 }

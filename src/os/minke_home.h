@@ -1,4 +1,4 @@
-// Where a cluster keeps everything it has: its home. Another MINKE_HOME is another, independent cluster.
+// The home of a cluster has everything that belongs to it. Another MINKE_HOME is an independent cluster.
 //
 // A shared home serves all users of the machine: it belongs to root, who has marked it (mark_shared), and its
 // daemon runs as root. Others may pass through it, and read only what is meant for them.
@@ -14,20 +14,20 @@ inline constexpr char kSharedHome[] = "/var/lib/minke";
 inline constexpr char kSharedSocketDirectory[] = "/run/minke";  // of kSharedHome
 inline constexpr char kSharedConfiguration[] = "/etc/minke.toml";
 
-// Whether root says that everybody may use the cluster of this home.
+// Whether root has marked this home's cluster as open to everybody.
 bool is_shared(const std::string& home);
 // Makes it, and marks it. For root.
 Status mark_shared(const std::string& home);
 
-// $MINKE_HOME, or kSharedHome where that is shared, or $XDG_STATE_HOME/minke, or ~/.local/state/minke;
-// absolute. Made (0700) where it is not there. Errors: not a directory, not writable, belongs to somebody
-// else and is not shared.
+// Returns $MINKE_HOME, or kSharedHome if that is shared, or $XDG_STATE_HOME/minke, or ~/.local/state/minke;
+// absolute. Makes it (0700) if it is missing. Fails if it is not a directory, not writable, or belongs to
+// another user and is not shared.
 Result<std::string> minke_home();
 
-// $MINKE_CONFIG, or minke.toml in the home (kSharedHome: kSharedConfiguration) where there is one, or empty.
+// Returns $MINKE_CONFIG, or the home's minke.toml (kSharedHome: kSharedConfiguration) if it exists, or empty.
 std::string configuration_path(const std::string& home);
 
-// A configuration in Slurm's words, read besides where it is there.
+// A configuration in Slurm's words, which is also read if it exists.
 inline std::string slurm_conf_path(const std::string& home) {
   return home + "/slurm.conf";
 }

@@ -42,8 +42,8 @@ std::optional<Process> process_in(int directory, pid_t pid) {
   const ssize_t length = file ? ::read(file.get(), text, sizeof text) : -1;
   if (length <= 0 || ::fstat(directory, &status) != 0) return std::nullopt;
   const std::string_view line(text, static_cast<size_t>(length));
-  // The command may hold spaces and parentheses: fields are counted from the last ")". The state is field 3,
-  // starttime field 22.
+  // The command may contain spaces and parentheses: fields are counted from the last ")". The state is field
+  // 3, starttime field 22.
   size_t at = line.rfind(')');
   if (at == std::string_view::npos || line.substr(at, 3) == ") Z" || line.substr(at, 3) == ") X")
     return std::nullopt;

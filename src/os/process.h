@@ -1,4 +1,4 @@
-// A process as the kernel shows it: its number alone is soon another's. Any thread.
+// A process as the kernel shows it: its number alone may soon be another's. Any thread.
 #pragma once
 
 #include <sys/types.h>
@@ -11,12 +11,12 @@ namespace minke::os {
 
 struct Process {
   pid_t pid = 0;
-  uid_t uid = 0;             // its effective user; root where it may not be looked into
+  uid_t uid = 0;             // its effective user; root if we may not look
   uint64_t start_ticks = 0;  // since boot
 };
-// None: there is no such process, or it has ended and waits to be reaped.
+// Returns nothing if there is no such process, or it has ended and waits to be reaped.
 std::optional<Process> process_of(pid_t pid);
-// The same of an open /proc/PID, which stands for one process whoever has its number later.
+// The same for an open /proc/PID, which stands for one process whoever has its number later.
 std::optional<Process> process_in(int directory, pid_t pid);
 
 bool is_stopped(pid_t pid);  // by a signal, or a debugger

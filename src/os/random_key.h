@@ -1,11 +1,11 @@
-// Keys that nobody guesses or uses twice. Any thread.
+// Unique keys that nobody can guess. Any thread.
 #pragma once
 
 #include <string>
 
 namespace minke::os {
 
-// 16 bytes: the key of a submission or a step, by which one that is sent twice is recognised.
+// Returns 16 bytes: the key of a submission or a step, which identifies one that is sent twice.
 std::string random_key();
 
 }  // namespace minke::os

@@ -1,8 +1,8 @@
-// How often something may happen: so many times at once, and as often again in each period, for each key by
-// itself.
+// Limits how often something may happen: a burst of so many, and as many again in each period, for
+// each key separately.
 //
-// Keys that nobody has used for a period are forgotten; when there are too many, those that come share one.
-// The clock is the caller's. One thread.
+// Keys that were not used for a period are forgotten; if there are too many, new ones share one. The caller
+// passes the time. One thread.
 #pragma once
 
 #include <chrono>

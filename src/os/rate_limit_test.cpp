@@ -12,7 +12,7 @@ TEST(RateLimit, SoManyAtOnceAndAsManyInEachPeriod) {
   const RateLimit::Time start{};
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(limit.ask("a", start).allowed);
   for (int i = 0; i < 5; ++i) EXPECT_FALSE(limit.ask("a", start + 1s).allowed);
-  EXPECT_TRUE(limit.ask("b", start + 1s).allowed);  // others have their own
+  EXPECT_TRUE(limit.ask("b", start + 1s).allowed);  // other keys have their own
   const auto next = limit.ask("a", start + 21s);
   EXPECT_TRUE(next.allowed);
   EXPECT_EQ(next.refused_before, 5u);

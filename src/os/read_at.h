@@ -1,4 +1,4 @@
-// A piece of a file, wherever it is open. Blocking. Any thread.
+// Reads a piece of an open file. Blocking. Any thread.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 namespace minke::os {
 
-// All of `size` bytes from `offset` on. False: it cannot be read (errno), or ends before (errno 0).
+// Reads all of `size` bytes from `offset` on. Returns false on an error (errno), or an early end (errno 0).
 bool read_at(int file, void* to, size_t size, uint64_t offset);
 
 }  // namespace minke::os

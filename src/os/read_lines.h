@@ -1,4 +1,4 @@
-// What a child process of ours tells line by line through a pipe, read as it comes. One thread.
+// Reads the lines that a child process of ours writes to a pipe, as they come. One thread.
 #pragma once
 
 #include <functional>
@@ -6,9 +6,9 @@
 
 namespace minke::os {
 
-// Reads once from a descriptor that does not block, and hands on each line that is whole by now, without its
-// end. `unread`: the start of a line whose rest has not come; kept by the caller. True: nothing more will
-// come.
+// Reads once from a descriptor that does not block, and passes on each complete line, without
+// its end. `unread` is the start of an incomplete line; the caller keeps it. Returns true if
+// nothing more will come.
 bool read_lines(int fd, std::string& unread, const std::function<void(const std::string&)>& on_line);
 
 }  // namespace minke::os

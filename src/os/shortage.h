@@ -1,5 +1,5 @@
-// Errors that say nothing of what was asked for: the machine has no room, no descriptors, processes or
-// memory, or no disk that answers, at the moment. What failed so is to be tried again.
+// Errors that are not the request's fault: the machine has no room, no descriptors, processes or memory, or
+// no disk that answers, at the moment. A failed operation should be tried again.
 #pragma once
 
 #include <cerrno>
@@ -10,7 +10,7 @@ constexpr bool is_shortage(int error_number) {
   switch (error_number) {
     case ENOSPC:  // blocks or inodes
     case EDQUOT:
-    case EROFS:  // as a disk is mounted after an error
+    case EROFS:  // a disk is mounted so after an error
     case EIO:    // until the disk answers again, or is replaced
     case EMFILE:
     case ENFILE:

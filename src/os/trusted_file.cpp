@@ -12,7 +12,7 @@ namespace minke::os {
 
 namespace {
 
-constexpr int kMostLinks = 40;  // as the kernel
+constexpr int kMostLinks = 40;  // as in the kernel
 
 void add_words(std::string_view path, std::deque<std::string>& words) {
   std::deque<std::string> found;
@@ -30,13 +30,13 @@ Status check_only_root_changes(const std::string& path) {
   if (path.empty() || path.front() != '/') return failure(path + " is no absolute path", EINVAL);
   std::deque<std::string> words;
   add_words(path, words);
-  std::string at;  // what has been looked at; without links
+  std::string at;  // the checked part, without links
   int links = 0;
   for (bool more = true; more;) {
     struct stat info {};
     const std::string& shown = at.empty() ? "/" : at;
     if (::lstat(shown.c_str(), &info) != 0) return failure_from_errno(shown, errno);
-    // The mode of a link means nothing: whoever may write to its directory may replace it.
+    // The mode of a link means nothing: any user who may write to its directory may replace it.
     if (info.st_uid != 0 || (!S_ISLNK(info.st_mode) && (info.st_mode & 0022) != 0))
       return failure(shown + " must be root's, and nobody else may write to it", EPERM);
     if (S_ISLNK(info.st_mode)) {

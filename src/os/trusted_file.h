@@ -1,4 +1,4 @@
-// Whether nobody but root can change what a path leads to. Blocking; any thread.
+// Checks that only root can change what a path leads to. Blocking; any thread.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace minke::os {
 
-// The path is absolute; it, every directory on its way and every symbolic link there must be root's, and
-// nobody else may write to them. EPERM: somebody may. ENOENT and others: as the kernel says.
+// The path is absolute; root must own it, every directory on its way and every symbolic link there, and
+// nobody else may write to them. Fails with EPERM if somebody may, and with the kernel's error (ENOENT …).
 Status check_only_root_changes(const std::string& path);
 
 }  // namespace minke::os

@@ -26,7 +26,7 @@ TEST(TrustedFile, WhatIsRootsAlone) {
 }
 
 TEST(TrustedFile, WhatOthersMayChange) {
-  // Anybody may put something else in its place, whatever it is and wherever it leads.
+  // Anybody may replace it, whatever it is and wherever it leads.
   char directory[] = "/tmp/trusted-XXXXXX";
   ASSERT_NE(::mkdtemp(directory), nullptr);
   const std::string link = std::string(directory) + "/link", back = std::string(directory) + "/loop";
@@ -40,7 +40,7 @@ TEST(TrustedFile, WhatOthersMayChange) {
   ::rmdir(directory);
 }
 
-// A way of root's own, in a directory that nobody else may write to.
+// A path of root's own, in a directory that nobody else may write to.
 class Rooted : public testing::Test {
  protected:
   void SetUp() override {

@@ -25,28 +25,28 @@ using Clock = std::chrono::steady_clock;
 // A killed process may still be in the kernel, in a file system that does not answer.
 constexpr std::chrono::milliseconds kDying{1000};
 constexpr int kLost = 0xff00;       // exit code 255
-constexpr int kBetweenLooks = 500;  // ms: a process that is stopped tells nobody
+constexpr int kBetweenLooks = 500;  // ms: a stopped process reports to nobody
 
 int milliseconds_until(Clock::time_point deadline) {
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
   return static_cast<int>(std::clamp<int64_t>(left, 0, 3'600'000));
 }
 
-// Nobody stops what we wait for but the user, to have us wait.
+// Only the user would stop a process that we wait for, to make us wait.
 bool is_stopped(pid_t child) {
   siginfo_t info{};
   return ::waitid(P_PID, static_cast<id_t>(child), &info, WSTOPPED | WNOHANG | WNOWAIT) == 0 &&
          info.si_pid == child;
 }
 
-// The wait status, once it has ended; nothing at the deadline, or where it is stopped.
+// Returns the wait status, once it has ended; nothing at the deadline, or if it is stopped.
 std::optional<int> wait_until(pid_t child, Clock::time_point deadline) {
   const UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
   for (;;) {
     int status = 0;
     const pid_t ended = ::waitpid(child, &status, WNOHANG);
     if (ended == child) return status;
-    if (ended < 0 && errno != EINTR) return kLost;  // somebody else has reaped it
+    if (ended < 0 && errno != EINTR) return kLost;  // another caller has reaped it
     const int left = milliseconds_until(deadline);
     if (left == 0 || is_stopped(child)) return std::nullopt;
     pollfd end{process.get(), POLLIN, 0};
@@ -58,8 +58,8 @@ int exit_code_of(int status) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-// Until it has closed its end. 0; ETIMEDOUT: the deadline, or it is stopped; EMSGSIZE: it says too much;
-// ECANCELED.
+// Reads until it has closed its end. Returns 0, or ETIMEDOUT (the deadline, or it is stopped), EMSGSIZE (it
+// writes too much), or ECANCELED.
 int read_answer(pid_t child, int from, const ChildLimits& limits, Clock::time_point deadline,
                 std::string& said) {
   for (;;) {
@@ -97,7 +97,7 @@ Rights rights_of(uid_t uid, gid_t gid) {
 
 bool become_in_child(const std::optional<Rights>& rights, pid_t parent) {
   if (rights && ::geteuid() == 0 && !become(rights->uid, rights->gid, rights->groups)) return false;
-  // After that: whoever changes his rights loses this.
+  // After that: a change of rights resets this.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   return ::getppid() == parent;
 }
@@ -125,7 +125,7 @@ Result<ChildOutcome> run_in_child(const std::optional<Rights>& rights, const Chi
     if (!become_in_child(rights, parent)) ::_exit(126);
     ::_exit(work(writer.get()));
   }
-  ::setpgid(child, child);  // whoever comes first
+  ::setpgid(child, child);  // parent and child both call it, in any order
   writer.reset();
   ChildOutcome outcome;
   const int error = read_answer(child, reader.get(), limits, deadline, outcome.said);

@@ -20,7 +20,7 @@ namespace {
 constexpr std::chrono::seconds kReading{5};
 
 Result<std::string> read_tail(const std::string& path, size_t bytes) {
-  // O_NONBLOCK: a pipe that nobody writes to must not keep us.
+  // O_NONBLOCK: a pipe that nobody writes to must not block us.
   const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (!file) return failure_from_errno(path, errno);
   struct stat status {};

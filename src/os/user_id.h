@@ -1,4 +1,4 @@
-// Users by what people call them. Asks the name service; blocking.
+// Users by name or number. Asks the name service; blocking.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace minke::os {
 
-// A user's number, or its name. Fails ("Invalid user: NAME") where there is no such user.
+// Reads a user's number, or name. Fails ("Invalid user: NAME") if there is no such user.
 Result<uint32_t> user_id_of(const std::string& user);
 
 }  // namespace minke::os

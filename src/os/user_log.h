@@ -1,6 +1,6 @@
-// Log lines that users can cause as often as they like: of each kind and user there are so many a minute. The
-// next line that is written says how many were not. So nobody rolls the log over that others read. Any
-// thread.
+// Log lines that users can cause at will: limits them to so many a minute for each kind and user.
+// The next line that is written says how many were not. So no user can rotate away the log of
+// others. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace minke::os {
 
-// `kind`: a word for what it is about, one of a few.
+// `kind` names the subject in one word, out of a few.
 void log_user_warning(std::string_view kind, uint32_t uid, const std::string& text);
 
 }  // namespace minke::os

@@ -11,8 +11,8 @@
 
 namespace minke::os {
 
-// Replaces (or makes) the file in one step, as replace_file() does. After a power cut it may have the old
-// contents, the new, or none: whoever reads it then must be able to tell.
+// Replaces (or makes) the file in one step, like replace_file(). After a power cut it may have the old
+// contents, the new, or none: readers must be able to tell.
 Status replace_volatile_file(const std::string& path, std::string_view contents, mode_t mode);
 
 }  // namespace minke::os

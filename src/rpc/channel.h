@@ -27,8 +27,8 @@ class Channel {
   // Sends one frame, with descriptors to pass along (they stay open here).
   Status send(const google::protobuf::MessageLite& message, std::span<const int> descriptors = {});
 
-  // Receives one frame into `message`. Code ECONNRESET: the peer is gone; ETIMEDOUT; EPROTO: the peer speaks
-  // another protocol version (the message says which), or sent what is no message.
+  // Receives one frame into `message`. Fails with ECONNRESET if the peer is gone; ETIMEDOUT; EPROTO if the
+  // peer speaks another protocol version (the message says which), or sent an invalid message.
   Status receive(google::protobuf::MessageLite& message,
                  std::optional<std::chrono::milliseconds> timeout = std::nullopt);
 
@@ -36,7 +36,7 @@ class Channel {
   void when_silent(std::function<void()> work) { silent_ = std::move(work); }
 
   int fd() const { return socket_.get(); }
-  bool has_buffered_frame() const;  // receive() would not have to wait
+  bool has_buffered_frame() const;  // receive() would not wait
 
  private:
   Result<size_t> fill(std::optional<std::chrono::steady_clock::time_point> deadline);

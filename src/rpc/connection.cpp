@@ -38,7 +38,7 @@ class SocketConnection : public Connection {
     if (closed_) return;
     const FrameHeader header{message.ByteSizeLong(), descriptors.size()};
     const size_t size = header.message_bytes;
-    // Small messages share a chunk; one with descriptors starts its own, for they travel with its first byte.
+    // Small messages share a chunk; one with descriptors starts its own, because they go with its first byte.
     if (output_.empty() || !descriptors.empty() || output_.back().bytes.size() > kChunkBytes) {
       output_.push_back({{}, std::move(descriptors)});
     }
@@ -49,7 +49,7 @@ class SocketConnection : public Connection {
     message.SerializeWithCachedSizesToArray(
         reinterpret_cast<uint8_t*>(bytes.data() + start + kFrameHeaderBytes));
     unsent_ += kFrameHeaderBytes + size;
-    // Sending waits for the end of the burst, so that what is said together travels together.
+    // Sending waits for the end of the burst, so that messages of a burst travel together.
     if (!flush_scheduled_ && !writable_) {
       flush_scheduled_ = true;
       loop_.defer([this, alive = std::weak_ptr<bool>(alive_)] {
@@ -88,8 +88,8 @@ class SocketConnection : public Connection {
           if (!writable_) writable_ = loop_.on_writable(socket_.get(), [this] { flush(); });
           return;
         }
-        // The reading side reports the loss, after what the peer still said; here there is only nothing to
-        // send to.
+        // The reading side reports the loss, after the peer's last frames; here there is only
+        // nobody left to send to.
         output_.clear();
         unsent_ = sent_of_front_ = 0;
         break;
@@ -131,7 +131,7 @@ class SocketConnection : public Connection {
   }
 
   void receive() {
-    // Who asks one thing at a time never comes here: there is nothing to be read yet.
+    // A client that sends one request at a time never comes here: there is nothing to be read yet.
     if (held_) return readable_.reset();
     char buffer[64 << 10];
     const ssize_t received = receive_bytes(socket_.get(), buffer, sizeof(buffer), descriptors_, MSG_DONTWAIT);
@@ -205,7 +205,7 @@ class SocketConnection : public Connection {
     if (!held_ && !waits_for_room_) watch();
   }
 
-  // A whole frame, the next one. False: it is none.
+  // Passes on the next whole frame. Returns false if there is none.
   bool hand_over(const FrameHeader& header) {
     admitted_ = false;
     const std::string_view frame =
@@ -226,7 +226,7 @@ class SocketConnection : public Connection {
     return true;
   }
 
-  // Of many small frames not after each. A large frame's room is given back: connections live long.
+  // Not after each of many small frames. The memory of a large frame is freed: connections live long.
   void drop_handled() {
     if (held_ && handled_ < kChunkBytes) return;
     if (handled_ > 0 && input_.capacity() > kChunkBytes && input_.size() - handled_ <= kChunkBytes) {
@@ -253,7 +253,7 @@ class SocketConnection : public Connection {
   size_t handled_ = 0;  // bytes of it
   std::vector<os::UniqueFd> descriptors_;
   bool greeted_ = false;
-  bool admitted_ = false;        // the frame that is coming, which is no small one
+  bool admitted_ = false;        // the incoming frame, which is not a small one
   bool waits_for_room_ = false;  // for it: resume()
   bool held_ = false;            // a whole frame: go_on()
   bool closed_ = false;
@@ -287,7 +287,7 @@ class Accepting : public os::EventLoop::Watch {
     readable_ = loop_.on_readable(listening_fd_, [this] { accept(); });
   }
 
-  // A level-triggered watch would say again and again that somebody is there.
+  // A level-triggered watch would report pending clients again and again.
   void pause() {
     readable_.reset();
     pause_->set_after(kPause);
@@ -295,7 +295,7 @@ class Accepting : public os::EventLoop::Watch {
 
   void accept() {
     const std::weak_ptr<bool> alive = alive_;
-    // Those that are connected have their turn between; who is left is reported again.
+    // Connected clients have their turn in between; the remaining ones are reported again.
     for (int taken = 0; taken < kMostAtOnce; ++taken) {
       if (!os::has_spare_descriptors()) return pause();
       os::UniqueFd socket(::accept4(listening_fd_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));

@@ -159,7 +159,7 @@ TEST(Conversation, AnnouncedDescriptorsMustCome) {
   EXPECT_FALSE(server.wait());
 }
 
-// One request is handled each time that somebody says so.
+// Each go_on() handles one request.
 TEST(Conversation, OneRequestATurn) {
   Pair pair = socket_pair();
   constexpr int kRequests = 500;

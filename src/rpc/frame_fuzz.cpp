@@ -1,5 +1,5 @@
-// Any bytes may come from a client: they end in whole frames, in a closed connection, or in waiting for more;
-// what parses as a message can be sent again.
+// Clients may send any bytes: they end in whole frames, in a closed connection, or in waiting for more; a
+// message that parses can be sent again.
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -29,7 +29,7 @@ void round_trip(std::string_view bytes) {
 
 }  // namespace
 
-// An even first byte: a greeting comes before the rest, so that it is frames.
+// With an even first byte, a greeting comes before the rest, which is then frames.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0 || size > 2 * kLimit) return 0;
   std::string bytes(reinterpret_cast<const char*>(data + 1), size - 1);

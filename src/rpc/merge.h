@@ -1,4 +1,4 @@
-// Answers that come in several messages, put together: the lists of one kind of answer become one list. Pure.
+// Merges answers of several messages: the lists of one kind of answer become one list. Pure.
 #pragma once
 
 #include <utility>
@@ -7,7 +7,7 @@
 
 namespace minke::rpc {
 
-// `more` follows `answer`. Of the kinds that tell how something goes on, the last one counts.
+// `more` follows `answer`. For kinds that report progress, the last one counts.
 inline void merge_answer(ServerMessage& answer, ServerMessage&& more) {
   const bool goes_on =
       more.body_case() == ServerMessage::kWaitJob || more.body_case() == ServerMessage::kStep;

@@ -1,5 +1,5 @@
-// Messages made from a fuzzer's bytes: well formed, of fields that their type has, with values that are
-// likely to matter. For tests alone. The same bytes make the same message.
+// Messages made from a fuzzer's bytes: well formed, with fields of their type, and values that are likely to
+// matter. Only for tests. The same bytes make the same message.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 
 namespace minke::rpc {
 
-// Bytes from which choices are made; when they have been used up, all choices are the first.
+// Bytes that decide choices; when they are used up, every choice is the first one.
 class Choices {
  public:
   Choices(const uint8_t* data, size_t size) : at_(data), end_(data + size) {}
@@ -38,7 +38,7 @@ class Choices {
 
 class RandomMessages {
  public:
-  // `numbers` and `texts`: what is in the world that the messages speak of, beside what is odd in any.
+  // `numbers` and `texts` exist in the world of the messages; others are odd in any world.
   RandomMessages(Choices& choices, std::vector<uint64_t> numbers, std::vector<std::string> texts)
       : choices_(choices), numbers_(std::move(numbers)), texts_(std::move(texts)) {}
 
@@ -66,7 +66,7 @@ class RandomMessages {
     add_varint(out, number << 3);
     add_varint(out, value);
   }
-  // A field that nobody knows, of any form.
+  // Adds an unknown field, of any form.
   void add_unknown(std::string& out, uint32_t number) {
     static constexpr std::array<uint8_t, 4> kForms = {0, 1, 2, 5};
     const uint8_t form = kForms[choices_.below(kForms.size())];

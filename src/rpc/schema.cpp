@@ -7,7 +7,7 @@
 #include <functional>
 #include <utility>
 
-// The path of what protoc has written (CMakeLists.txt). Tools that only look at the source have none.
+// The path of protoc's output (CMakeLists.txt). Tools that only look at the source have none.
 #ifndef MINKE_DESCRIPTORS
 #define MINKE_DESCRIPTORS "/dev/null"
 #endif
@@ -30,7 +30,7 @@ using google::protobuf::io::CodedInputStream;
 
 namespace {
 
-constexpr int kDeepest = 32;  // messages in messages; none of ours comes near
+constexpr int kDeepest = 32;  // messages in messages; ours are far less deep
 constexpr uint32_t kHighestNumber = 4096;
 
 // FieldDescriptorProto.Type
@@ -66,7 +66,7 @@ void append_varint(std::string& out, uint64_t value) {
   out.push_back(static_cast<char>(value));
 }
 
-// The next field's bytes, of a length that stands before them; false where they are cut off.
+// Reads the next field's bytes, with their length before them; returns false if they are cut off.
 bool read_text(CodedInputStream& in, std::string_view& text) {
   uint32_t size = 0;
   if (!in.ReadVarint32(&size)) return false;
@@ -189,7 +189,7 @@ void Schema::resolve() {
   }
 }
 
-// One way through a message: finds out whether all of it is known, or copies what is.
+// One pass through a message: finds out whether all of it is known, or copies the known part.
 class Schema::Walk {
  public:
   Walk(const Schema& schema, size_t most_parts)
@@ -200,7 +200,7 @@ class Schema::Walk {
   bool found_unknown() const { return found_unknown_; }
   const std::string& refused() const { return refused_; }
 
-  // False where it is no message, or refused. `out`: null where nothing is to be copied.
+  // Returns false if it is not a message, or is refused. `out` is null if nothing is to be copied.
   bool message(std::string_view bytes, size_t index, std::string* out, int depth = 0) {
     if (depth > kDeepest) return false;
     const Message& known = schema_.messages_[index];

@@ -1,10 +1,10 @@
-// What a message may consist of: the fields, their types and the enumerators that this program's .proto files
-// know.
+// The possible content of a message: the fields, their types and the enumerators that this program's
+// .proto files define.
 //
-// A parser keeps what it does not know, so that whoever stores or passes on a message passes that on as well:
-// bytes that nobody has looked at, for readers that did not expect them. So everything that a user sends goes
-// through known_part() before it is parsed. Unknown fields are left out, at any depth: a newer command may
-// send them. A value that an enumeration does not have is refused: it would be an index of our tables.
+// A parser keeps unknown fields, so a program that stores or passes on a message passes them on as well:
+// unchecked bytes, for readers that did not expect them. So everything that a user sends goes through
+// known_part() before it is parsed. It removes unknown fields, at any depth: a newer command may send them.
+// It refuses a value that an enumeration does not have: it would be an index of our tables.
 //
 // What a message costs is not its bytes alone: texts and messages of no bytes are some microseconds each, to
 // parse, to keep and to look at. So who calls says how many parts there may be; eight numbers are as one.
@@ -28,7 +28,7 @@ namespace minke::rpc {
 class Schema {
  public:
   static const Schema& of_program();
-  // `descriptors`: a serialised FileDescriptorSet.
+  // `descriptors` is a serialised FileDescriptorSet.
   explicit Schema(std::string_view descriptors);
 
   // What is known of a message of this type ("minke.rpc.ClientMessage"): `bytes` themselves where all of it

@@ -10,7 +10,7 @@
 namespace minke::rpc {
 namespace {
 
-// Fields that no message of ours has: a varint, a fixed64, a text and a fixed32 of high numbers.
+// Fields that none of our messages has: a varint, a fixed64, a text and a fixed32 of high numbers.
 const std::string kUnknown(
     "\xf8\x3e\x01\xf9\x3e"
     "12345678\xfa\x3e\x03"

@@ -21,7 +21,7 @@ namespace {
 
 constexpr int kPeerPidfd = 77;  // SO_PEERPIDFD, which older headers lack
 
-// A path that is too long for an address is reached by way of its directory's descriptor.
+// A path too long for an address is reached through its directory's descriptor.
 struct Address {
   sockaddr_un value{};
   os::UniqueFd directory;
@@ -90,7 +90,7 @@ Result<os::UniqueFd> listen_at(const std::string& path, mode_t mode) {
   os::UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket) return failure_from_errno("socket", errno);
   ::unlink(path.c_str());
-  // The file appears with the right mode at once: there is no moment at which others could connect.
+  // The file has the right mode from the start: there is no moment at which others could connect.
   const mode_t previous = ::umask(0777 & ~mode);
   const int bound =
       ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address->value), sizeof(address->value));

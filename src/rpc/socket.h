@@ -15,23 +15,23 @@ namespace minke::rpc {
 
 struct Peer {  // from the kernel (SO_PEERCRED)
   pid_t pid =
-      0;  // of who connected; it may have ended, and another process have the number: see peer_process
+      0;  // the client's; it may have ended, and another process may have the number: see peer_process
   uid_t uid = 0;
   gid_t gid = 0;
-  int socket = -1;               // of the connection, while that lasts
-  uint64_t connected_ticks = 0;  // since boot: the connection was there by then
+  int socket = -1;               // of the connection, while it lasts
+  uint64_t connected_ticks = 0;  // since boot: the connection existed by then
 };
 Peer peer_of(int socket);
-// The process that connected, as a pidfd, from the socket itself (SO_PEERPIDFD), so that no other process
-// with its number is taken for it. On kernels before 6.5, by number: only if a process of the same user has
-// it, which began before the connection. None: it has ended.
+// Returns the process that connected, as a pidfd, from the socket itself (SO_PEERPIDFD), so that no other
+// process with its number is mistaken for it. Kernels before 6.5 find it by number: only if a process of the
+// same user has it, which began before the connection. Invalid if it has ended.
 os::UniqueFd peer_process(const Peer& peer);
 
 Result<os::UniqueFd> connect_to(const std::string& path);
-// Listens at `path` with this mode; a socket file already there is replaced: hold a lock beside it.
+// Listens at `path` with this mode; replaces an existing socket file: hold a lock beside it.
 Result<os::UniqueFd> listen_at(const std::string& path, mode_t mode);
 
-// Both return what the system call does, with errno; interrupted calls are repeated.
+// Both return the result of the system call, with errno; interrupted calls are repeated.
 ssize_t send_bytes(int socket, std::string_view bytes, std::span<const int> descriptors, int flags);
 // Received descriptors are appended, close-on-exec.
 ssize_t receive_bytes(int socket, char* buffer, size_t size, std::vector<os::UniqueFd>& descriptors,

@@ -24,7 +24,7 @@ std::string_view unquoted(std::string_view text) {
   return text;
 }
 
-// Up to the first colon outside of quotes, which goes too.
+// Returns the text up to the first colon outside of quotes, and removes both.
 std::string_view next_field(std::string_view& text) {
   char quote = 0;
   std::size_t end = 0;

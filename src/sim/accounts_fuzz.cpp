@@ -1,4 +1,4 @@
-// Whatever a dump of accounts holds, reading it ends in a book with its root, or in an error.
+// Reading any dump of accounts gives a book with its root, or an error.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>

@@ -1,10 +1,10 @@
 // Arrivals: which job of a trace is submitted next, and when.
 //
-// Mostly that is as the trace says. Where dependencies are followed (TraceJob::follows), a job is submitted
-// when its think time has passed since the end of the one that it followed; where no think time is known, at
-// its own time, but not before that end. Its `submit` in `moved` then says when. A job that follows nothing
-// that is replayed keeps its time. Of jobs at one time the first in the trace comes first. Owned by one
-// replay.
+// Usually that is as in the trace. If dependencies are followed (TraceJob::follows), a job is submitted
+// when its think time has passed since the end of the job that it followed; if no think time is known,
+// at its own time, but not before that end. Its `submit` in `moved` then has the time. A job that
+// follows nothing in the replay keeps its time. Of jobs at one time the first in the trace comes first.
+// Owned by one replay.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ class Arrivals {
  public:
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
-  // `moved`: the same jobs, where dependencies are followed; else empty.
+  // `moved` has the same jobs if dependencies are followed; else it is empty.
   Arrivals(std::span<const TraceJob> jobs, std::span<TraceJob> moved) : jobs_(jobs), moved_(moved) {
     if (moved_.empty()) return;
     first_follower_.assign(jobs.size(), kNobody);
@@ -59,7 +59,7 @@ class Arrivals {
     return job;
   }
 
-  // Also of one that is not replayed, when it would have been submitted.
+  // Also called for a job that is not replayed, at the time of its submission.
   void ended(std::uint32_t job, std::int64_t now) {
     if (moved_.empty() || ended_[job]) return;
     ended_[job] = true;
@@ -79,7 +79,7 @@ class Arrivals {
   const std::span<TraceJob> moved_;
   std::uint32_t next_ = 0;
   std::vector<std::uint32_t> first_follower_;  // by job
-  std::vector<std::uint32_t> next_follower_;   // of the same one
+  std::vector<std::uint32_t> next_follower_;   // of the same job
   std::vector<bool> ended_;
   std::priority_queue<Later, std::vector<Later>, std::greater<>> later_;
 };

@@ -1,9 +1,9 @@
-// Limits of accounts and QOS in a replay: the ledger that the daemon keeps, fed by what the replay does.
+// Limits of accounts and QOS in a replay: the daemon's ledger, fed by the replay.
 //
-// A job charges the association of its account and user and the QOS that it named, where those are known,
-// else the default one of the association, else "normal". One that a limit on numbers refuses at submission
-// is counted and left out; one that waits for a limit is passed over, as the daemon does. Owned by one
-// replay; one thread; pure.
+// A job charges the association of its account and user and the QOS that it named, if those are known,
+// else the default one of the association, else "normal". A job that a limit on numbers refuses at
+// submission is counted and left out; one that waits for a limit is skipped, as in the daemon. Owned by
+// one replay; one thread; pure.
 #pragma once
 
 #include <cstdint>
@@ -32,16 +32,16 @@ namespace minke::sim {
 
 class Limits {
  public:
-  // `book` has everybody whom the trace names (add_missing()). `safe`: a job starts only where the
-  // TRES-minutes that are left last for its time limit. All must outlive it.
+  // `book` has everybody whom the trace names (add_missing()). `safe`: a job starts only if the remaining
+  // TRES-minutes suffice for its time limit. All must outlive it.
   Limits(const Trace& trace, const MultifactorPolicy& policy, bool safe, const accounts::AccountBook& book,
          std::span<const model::PartitionRecord> partitions);
 
-  // For sched::Request::limit_group; nothing where the cluster refuses it.
+  // Returns the value for sched::Request::limit_group; nothing if the cluster refuses the job.
   std::optional<std::uint32_t> submitted(std::uint32_t job);
   void started(std::uint32_t job, std::int64_t now);
   void ended(std::uint32_t job, std::int64_t now);
-  // Whether one of that group may not start now.
+  // Returns why a job of that group may not start now.
   std::optional<model::StateReason> refuse(std::uint32_t group, std::int64_t now);
 
   const std::map<std::string, std::uint64_t>& refused() const { return refused_; }  // jobs, by reason
@@ -64,12 +64,12 @@ class Limits {
   std::vector<accounts::Claim> claims_;            // by group - 1
   std::map<std::uint32_t, std::int64_t> running_;  // job: when it started
   accounts::UsageBook::Totals totals_, qos_totals_;
-  bool counts_use_ = false;  // some limit is of what has been used
+  bool counts_use_ = false;  // some limit applies to past usage
   bool stale_ = true;        // totals_: a run has ended since
   std::map<std::string, std::uint64_t> refused_;
 };
 
-// The QOS that a job of the trace has; never null.
+// Returns the QOS of a job of the trace; never null.
 const model::QosRecord* qos_of(const Trace& trace, const TraceJob& job, const accounts::AccountBook& book);
 
 }  // namespace minke::sim

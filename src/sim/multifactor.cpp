@@ -111,7 +111,7 @@ void Multifactor::ended(std::uint32_t job, std::int64_t now) {
 }
 
 void Multifactor::calculate(std::int64_t now) {
-  std::vector<std::uint32_t> order;  // sums of figures are the same whatever the map's order
+  std::vector<std::uint32_t> order;  // makes sums independent of the map's order
   for (const auto& [job, run] : running_) order.push_back(job);
   std::sort(order.begin(), order.end());
   std::vector<accounts::Run> runs;

@@ -1,7 +1,7 @@
-// Multifactor priority in a replay: what the daemon works out for jobs that wait, from the same parts.
+// Multifactor priority in a replay: computed for pending jobs as in the daemon, from the same parts.
 //
-// Age, fair share, size, partition, QOS and TRES count; nice and site factors are not in traces. Fair share
-// is worked out anew at each calculate(), from what ended and running jobs have used up to then. Owned by one
+// Age, fair share, size, partition, QOS and TRES count; traces have no nice and site factors. Each
+// calculate() computes fair share anew, from the usage of ended and running jobs up to then. Owned by one
 // replay; one thread; pure.
 #pragma once
 
@@ -28,13 +28,13 @@ namespace minke::sim {
 struct MultifactorPolicy {
   sched::PriorityWeights weights;
   accounts::TresWeights tres;
-  std::int64_t half_life = 0;      // s; 0: use stays
-  std::int64_t calc_period = 300;  // s between two calculations, while jobs wait
+  std::int64_t half_life = 0;      // s; 0: usage does not decay
+  std::int64_t calc_period = 300;  // s between two calculations, while jobs are pending
   bool allocation_shares = false;  // shares follow from core-years and RGU-years
-  std::vector<std::pair<std::string, accounts::TresWeights>> billing;  // by partition; not there: the CPUs
+  std::vector<std::pair<std::string, accounts::TresWeights>> billing;  // by partition; missing: the CPUs
 };
 
-// What a job asks for, as limits and billing count it.
+// Returns a job's request, in the form for limits and billing.
 accounts::TresCounts tres_counts(const Trace& trace, const TraceJob& job);
 double billing_of(const accounts::TresCounts& counts, const MultifactorPolicy& policy,
                   const std::string& partition);
@@ -45,7 +45,7 @@ class Multifactor {
   Multifactor(const Trace& trace, const MultifactorPolicy& policy, const accounts::AccountBook& book,
               std::span<const model::PartitionRecord> partitions, const sched::Machine& machine);
 
-  // With the partition's tier, as PendingEntry has it.
+  // Includes the partition's tier, as in PendingEntry.
   std::uint64_t priority(std::uint32_t job, std::int64_t now) const;
   void submitted(std::uint32_t job);
   void started(std::uint32_t job, std::int64_t now);

@@ -1,8 +1,8 @@
-// From a trace's jobs to the requests that the cluster of a configuration would have got. Pure.
+// Turns a trace's jobs into requests to the cluster of a configuration. Pure.
 //
-// A job that says its number of nodes asks for one task on each, with its part of CPUs, memory and GPUs,
-// rounded up; else it asks for one task for each processor, wherever they fit. A partition that the
-// configuration does not have becomes the default one, and a type of GPU that no node has becomes any type.
+// A job with a number of nodes asks for one task on each, with its part of CPUs, memory and GPUs, rounded up;
+// else it asks for one task for each processor, wherever they fit. A partition that the configuration lacks
+// becomes the default one, and a type of GPU that no node has becomes any type.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct PlacedRequests {
   std::map<std::string, std::uint64_t> refused;  // jobs, by reason
 };
 
-// The one that the trace names, else the default one.
+// Returns the partition that the trace names, else the default one.
 const model::PartitionRecord& partition_of(const Trace& trace, const TraceJob& job,
                                            std::span<const model::PartitionRecord> partitions);
 

@@ -81,7 +81,7 @@ std::string blocks(const std::vector<double>& values, double most) {
   static constexpr std::array<const char*, 9> kBlocks = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
   std::string row;
   for (const double value : values) {
-    // Only what is nothing is blank.
+    // Only zero is blank.
     const double level = most > 0 ? std::ceil(value / most * 8 - 1e-9) : 0;
     row += kBlocks[static_cast<std::size_t>(std::clamp(level, 0.0, 8.0))];
   }

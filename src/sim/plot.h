@@ -1,4 +1,4 @@
-// A replay's course as pictures: SVG for a page, block characters for a terminal. Pure.
+// Plots a replay: SVG for a page, block characters for a terminal. Pure.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ struct NamedTimeline {
   Timeline timeline;
 };
 
-// Processors in use and jobs that wait over time, a line for each timeline. Lines differ in colour and in
-// dashes.
+// Processors in use and pending jobs over time, one line for each timeline. Lines differ in
+// colour and in dashes.
 std::string svg_plot(const std::vector<NamedTimeline>& timelines, std::uint64_t processors,
                      const std::string& title);
 

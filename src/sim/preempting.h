@@ -1,8 +1,8 @@
-// Who gives way to whom in a replay, as the daemon's configuration has it: by QOS or by the partitions'
-// tiers.
+// Preemption in a replay, as in the daemon's configuration: by QOS or by the
+// partitions' tiers.
 //
-// A job that gives way goes back to the queue and runs anew from its beginning, at once: grace times are not
-// replayed, and who was cancelled is taken to submit again. Pure; owned by one replay.
+// A preempted job goes back to the queue and runs again from its beginning, at once: grace times are not
+// replayed, and the user of a cancelled job is assumed to submit it again. Pure; owned by one replay.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ namespace minke::sim {
 
 struct PreemptingPolicy {
   bool by_qos = false;    // else by partition
-  bool everybody = true;  // who has no mode of its own may be asked
+  bool everybody = true;  // includes jobs without a mode of their own
 };
 
 class Preempting {
@@ -33,7 +33,7 @@ class Preempting {
 
   bool may_be_asked(std::uint32_t running) const { return !groups_[group_of_[running]].off; }
   bool may_ask(std::uint32_t waiting, std::uint32_t running) const;
-  // The lower, the sooner it is asked.
+  // The lower the rank, the earlier it is preempted.
   std::uint64_t rank(std::uint32_t running) const { return groups_[group_of_[running]].rank; }
   // Jobs of one group are alike in all of this.
   std::uint32_t group_of(std::uint32_t job) const { return group_of_[job]; }

@@ -108,7 +108,7 @@ class PassReplay {
     }
   }
 
-  // As the daemon does while jobs wait.
+  // Calculates as the daemon does while jobs are pending.
   void calculate() {
     priorities_->calculate(now_);
     std::erase_if(waiting_, [this](std::uint32_t job) {
@@ -152,7 +152,7 @@ class PassReplay {
     stop(job);
   }
 
-  // It runs no more.
+  // Called when it stops running.
   void stop(std::uint32_t job) {
     if (forecaster_) forecaster_->ended(job);
     if (priorities_) priorities_->ended(job, now_);
@@ -163,7 +163,7 @@ class PassReplay {
     machine_.release(*running_.remove(job));
   }
 
-  // Those that have reached their limits end at this very second.
+  // Jobs that have reached their limits end in this very second.
   void release_overdue() {
     while (running_.size() > 0 && running_.by_end().begin()->first.time <= now_) {
       release(static_cast<std::uint32_t>(running_.by_end().begin()->first.key));
@@ -186,8 +186,8 @@ class PassReplay {
                     });
   }
 
-  // For the first that waits and may ask others to give way: they go back to the queue, and it comes first.
-  // As the daemon chooses (engine/embedded/scheduling/preemption.cpp).
+  // Makes room for the first pending job that may preempt others: they go back to the queue, and it comes
+  // first. The choice is the daemon's (engine/embedded/scheduling/preemption.cpp).
   bool make_room() {
     std::vector<std::pair<std::uint32_t, sched::Placement>> candidates;
     for (const auto& [end, placement] : running_.by_end()) {
@@ -237,7 +237,7 @@ class PassReplay {
     submit(job);
   }
 
-  static constexpr std::uint32_t kMostAsking = 200;  // that wait, for each pass
+  static constexpr std::uint32_t kMostAsking = 200;  // pending ones, for each pass
   const std::span<const TraceJob> jobs_;
   Arrivals arrivals_;
   const std::span<const std::uint32_t> request_of_;
@@ -247,10 +247,10 @@ class PassReplay {
   Multifactor* const priorities_;
   Limits* const limits_;
   const Preempting* const preempting_;
-  std::vector<std::uint64_t> last_start_;  // by job, as End::order; where there is preemption
+  std::vector<std::uint64_t> last_start_;  // by job, as End::order; only with preemption
   std::vector<std::uint32_t> orders_;      // by job; empty: as in the trace
   std::uint32_t submitted_ = 0;
-  std::vector<std::uint32_t> waiting_;  // where priorities change; some have started since
+  std::vector<std::uint32_t> waiting_;  // only if priorities change; some have started since
   std::int64_t calculation_ = sched::Availability::kEnd;
   sched::PendingQueue queue_;
   sched::RunningSet running_;

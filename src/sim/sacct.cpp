@@ -72,7 +72,7 @@ class Reader {
   }
 
  private:
-  // Those that are there, in the order in which they are asked for a value.
+  // The columns that exist, in the order of preference.
   using Columns = std::vector<std::size_t>;
 
   Columns named(std::initializer_list<const char*> names) const {
@@ -108,7 +108,7 @@ class Reader {
     return {};
   }
 
-  // The first of the columns that is not empty.
+  // Returns the first of the columns that is not empty.
   std::string_view cell(const Columns& columns) const {
     for (const std::size_t column : columns) {
       if (!cells_[column].empty()) return cells_[column];
@@ -125,8 +125,8 @@ class Reader {
     const auto id = whole(cell(job_id_));
     if (!id) return failure("no job id");
     job.id = *id;
-    // When it could first have started: a job with a begin time or a dependency was not waiting for resources
-    // before.
+    // The time at which it could first have started: before that, a job with a begin time or a dependency was
+    // not waiting for resources.
     auto submitted = text::parse_time(cell(eligible_), 0);
     if (!submitted) submitted = text::parse_time(cell(submit_), 0);
     const auto elapsed = seconds(elapsed_raw_, elapsed_, 1);
@@ -164,7 +164,7 @@ class Reader {
       return static_cast<std::int64_t>(*value) * unit;
     const std::string_view written = cell(text);
     if (written.empty()) return std::nullopt;
-    // Fractions of seconds, which sacct never has here, would be no time.
+    // Fractions of seconds, which sacct never prints here, would not be a time.
     const auto value = text::parse_seconds(written);
     if (!value) return std::nullopt;
     return *value;

@@ -1,10 +1,10 @@
-// Reads what `sacct --parsable2` (-P) or -p printed, with its header: the jobs of a real Slurm cluster.
+// Reads the output of `sacct --parsable2` (-P) or -p, with its header: the jobs of a real Slurm cluster.
 //
-// Columns are found by their names, in any order; needed are JobID or JobIDRaw, Submit, Elapsed or
-// ElapsedRaw, and AllocTRES, ReqTRES, AllocCPUS, NCPUS or ReqCPUS. Used where they are there: Eligible,
-// Timelimit or TimelimitRaw, AllocNodes or NNodes, ReqMem, User, Group, Account, Partition, QOS. Steps are
-// passed over; jobs that never ran are left out. Times are local, as sacct prints them. Pure but for the time
-// zone.
+// Columns are found by their names, in any order; required are JobID or JobIDRaw, Submit, Elapsed
+// or ElapsedRaw, and AllocTRES, ReqTRES, AllocCPUS, NCPUS or ReqCPUS. Optional are Eligible,
+// Timelimit or TimelimitRaw, AllocNodes or NNodes, ReqMem, User, Group, Account, Partition, QOS.
+// Steps are skipped; jobs that never ran are left out. Times are local, as sacct prints them. Pure
+// but for the time zone.
 #pragma once
 
 #include <string_view>
@@ -14,10 +14,10 @@
 
 namespace minke::sim {
 
-// Whether a text looks like it: its first line has columns between bars.
+// Whether a text looks like such output: its first line has columns between bars.
 bool looks_like_sacct(std::string_view text);
 
-// Errors name the line.
+// An error names the line.
 Result<Trace> read_sacct(std::string_view text);
 
 }  // namespace minke::sim

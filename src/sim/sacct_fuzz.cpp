@@ -1,4 +1,4 @@
-// Whatever a dump holds, reading it ends in jobs that keep Trace's invariants, or in an error.
+// Reading any dump gives jobs that keep Trace's invariants, or an error.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>

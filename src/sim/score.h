@@ -1,5 +1,5 @@
-// How good are forecasts? At each submission of a replay the start is forecast from what was known then;
-// afterwards the forecasts are compared with what came.
+// Measures the quality of forecasts: at each submission of a replay the start is forecast from what was known
+// then; afterwards the forecasts are compared with the actual starts.
 //
 // A forecast runs the scheduler forward (sched/forecast.h), with the run times that history suggests
 // (sched/run_times.h), and states a range for the wait (sched/wait_ranges.h). Pure.
@@ -31,13 +31,13 @@ struct ForecastScore {
   }
 };
 
-// Follows a replay. Jobs are named by their index, which is their EntryId and their RunKey.
+// Follows a replay. A job's index is its name, its EntryId and its RunKey.
 class Forecaster {
  public:
   Forecaster(const std::vector<TraceJob>& jobs, Belief belief)
       : jobs_(jobs), belief_(belief), seen_(jobs.size()) {}
 
-  // When the job has entered the queue, before anything else is decided.
+  // Call it when the job has entered the queue, before any other decision.
   void submitted(std::uint32_t job, const sched::Machine& machine, const sched::PendingQueue& queue,
                  const sched::RunningSet& running, std::int64_t now, const sched::PassOptions& policy);
   void started(std::uint32_t job, std::int64_t now);

@@ -41,7 +41,7 @@ class Sum {
   double processor_seconds_ = 0;
 };
 
-// Spreads an amount that lasts over [begin, end) on equal bins.
+// Spreads a constant amount over [begin, end) on equal bins.
 class Bins {
  public:
   Bins(std::int64_t begin, std::int64_t end, std::uint32_t count)
@@ -73,7 +73,7 @@ class Bins {
   }
   std::int64_t begin_;
   double width_;
-  std::vector<double> edges_;  // what begins or ends to fill whole bins there
+  std::vector<double> edges_;  // changes of the amount at the edges of whole bins
   std::vector<double> partial_;
 };
 

@@ -1,8 +1,8 @@
-// What a replay comes to: waits, slowdowns, use of the machine; in all, and by user, group, account or
-// partition.
+// The results of a replay: waits, slowdowns, use of the machine; in all, and by user, group,
+// account or partition.
 //
-// Bounded slowdown: (wait + run) / max(run, 10 s), at least 1. Utilisation: processor-seconds used, of those
-// there were from the first submission to the last end. Jobs that never started are left out. Pure.
+// Bounded slowdown: (wait + run) / max(run, 10 s), at least 1. Utilisation: the used part of the
+// processor-seconds from the first submission to the last end. Jobs that never started are left out. Pure.
 #pragma once
 
 #include <cstdint>

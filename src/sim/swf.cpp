@@ -31,7 +31,7 @@ enum Field {
   kThink,
   kFields
 };
-constexpr double kMost = 1e15;  // beyond which a number is no time and no count
+constexpr double kMost = 1e15;  // a larger number is neither a time nor a count
 
 std::string_view next_line(std::string_view& text) {
   const std::size_t end = std::min(text.find('\n'), text.size());
@@ -54,7 +54,7 @@ std::optional<double> next_number(std::string_view& text) {
   return value;
 }
 
-// "; MaxProcs: 100", with blanks wherever they please.
+// Reads "; MaxProcs: 100", with blanks anywhere.
 std::optional<std::uint32_t> header(std::string_view comment, std::string_view name) {
   comment.remove_prefix(1);
   skip_blanks(comment);
@@ -111,7 +111,7 @@ class Reader {
     }
     if (count <= kUsed) return false;
     const auto whole = [&](Field field) { return static_cast<std::int64_t>(std::llround(fields[field])); };
-    // The parts of a job that was interrupted follow the line that sums them up.
+    // The parts of an interrupted job follow the line that sums them up.
     const bool part = whole(kStatus) >= 2 && whole(kStatus) <= 4 && whole(kId) == last_id_;
     last_id_ = whole(kId);
     TraceJob job;
@@ -142,7 +142,7 @@ class Reader {
     return true;
   }
 
-  // From ids to places, now that these are known.
+  // Turns ids into indices, which are known by now.
   void find_preceding() {
     if (preceding_.empty()) return;
     std::unordered_map<std::uint64_t, std::uint32_t> places;

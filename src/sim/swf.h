@@ -1,10 +1,10 @@
 // Reads the Standard Workload Format: one job a line, 18 numbers, comments and headers behind semicolons.
 //
-// Kept are jobs with a positive number of processors (requested, else allocated), run time and requested
-// time; where a job has no requested time, the run time stands in for it if `without_request` says so.
-// Cancelled jobs that ran are kept, as the published studies do; the parts
-// of an interrupted job are not, where the line that sums them up comes before them. Lines may be shorter
-// than 18 fields if those that matter are there.
+// Keeps jobs with a positive number of processors (requested, else allocated), run time and requested
+// time; for a job without a requested time, `without_request` decides whether the run time replaces it.
+// Cancelled jobs that ran are kept, as in the published studies; the parts of an interrupted job are
+// dropped if the line that sums them up comes before them. Lines may be shorter than 18 fields if the
+// needed ones are there.
 #pragma once
 
 #include <string_view>
@@ -15,10 +15,10 @@
 namespace minke::sim {
 
 struct SwfOptions {
-  bool without_request = false;  // keep jobs that did not say how long they would run
+  bool without_request = false;  // keeps jobs without a requested time
 };
 
-// Errors name the line.
+// An error names the line.
 Result<Trace> read_swf(std::string_view text, const SwfOptions& options = {});
 
 }  // namespace minke::sim

@@ -1,4 +1,4 @@
-// Whatever a trace holds, reading it ends in jobs that keep Trace's invariants, or in an error.
+// Reading any trace gives jobs that keep Trace's invariants, or an error.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>

@@ -1,4 +1,4 @@
-// What another cluster calls a module, and what to load for it here. Pure.
+// Names of other clusters' modules, and what to load for them here. Pure.
 #pragma once
 
 #include <map>
@@ -15,16 +15,16 @@ struct Alias {
   std::vector<std::string> targets;  // modules, with a version or without; none: there is nothing to load
   std::string reason;                // for people; may be empty
 };
-// By the name, with a version ("python/3.8") or without (any version of it).
+// By name, with a version ("python/3.8") or without (any version of it).
 using Aliases = std::map<std::string, Alias, std::less<>>;
 
-// Lines "NAME[/VERSION] = TARGET…", and comments. Errors: the line.
+// Reads lines "NAME[/VERSION] = TARGET…", and comments. An error names the line.
 Result<Aliases> parse_aliases(std::string_view text);
 std::string format_aliases(const Aliases& aliases);
-// Whether it may be a module's name: no blanks, no quotes, no "..".
+// Whether it is a valid module name: no blanks, no quotes, no "..".
 bool is_module_name(std::string_view name);
 
-// Names of other clusters that this program knows.
+// Returns the names of other clusters that this program knows.
 const Aliases& well_known_aliases();
 
 // "name/version" comes before "name".

@@ -1,4 +1,4 @@
-// One version of a program that this machine has, and what a module of it does.
+// One version of a program on this machine, and the effect of its module.
 #pragma once
 
 #include <map>
@@ -11,15 +11,15 @@ struct Found {
   std::string name, version;  // of the module
   std::string description;
   std::string property;  // "tools", "mpi" …, as lmodrc.lua has them; may be empty
-  std::string family;    // of which only one is loaded; may be empty
-  std::string prefix;    // what EBROOT… says
-  std::string program;   // the path that was asked for its version
+  std::string family;    // only one of a family is loaded; may be empty
+  std::string prefix;    // the value of EBROOT…
+  std::string program;   // the path that reported the version
   // Directories that go in front of PATH, LD_LIBRARY_PATH …, by variable.
   std::map<std::string, std::vector<std::string>> paths;
   std::map<std::string, std::string> variables;
-  // Programs of a directory of links, which goes in front of PATH: name, and where it leads to. What begins
-  // with
-  // "#!" is a script of its own.
+  // Programs of a directory of links, which goes in front of
+  // PATH: name and target. A target that begins with "#!" is a
+  // script of its own.
   std::map<std::string, std::string> links;
 };
 

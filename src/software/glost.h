@@ -1,8 +1,8 @@
-// A module `glost` for job scripts that deal out a list of commands with it: Minke's own glost_launch, a
-// script.
+// A module `glost` for job scripts that distribute a list of commands with it: Minke's own
+// glost_launch, a script.
 //
-// Its tasks take lines in turn from a count in the job's temporary directory, which all nodes of one machine
-// share. Pure; any thread.
+// Its tasks take lines in turn from a counter in the job's temporary directory, which all nodes of one
+// machine share. Pure; any thread.
 #pragma once
 
 #include "software/found.h"

@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A text in Lua's quotes.
+// Quotes a text for Lua.
 std::string lua(const std::string& text) {
   std::string out = "\"";
   for (const char c : text) {
@@ -101,7 +101,7 @@ elseif mode() == "load" then
 end
 )lua";
 
-// Behind conda's own lines.
+// Follows conda's own lines.
 constexpr char kCondaWarning[] = R"lua(
 if mode() == "load" and not (os.getenv("CONDA_PKGS_DIRS") and (os.getenv("CONDA_ENVS_DIRS") or os.getenv("CONDA_ENVS_PATH"))) then
   local text = ""
@@ -119,8 +119,8 @@ if mode() == "load" and not (os.getenv("CONDA_PKGS_DIRS") and (os.getenv("CONDA_
 end
 )lua";
 
-// Lmod leaves out what others may not read, where root runs it. Who may come here at all is the home's to
-// say.
+// If root runs it, Lmod leaves out files that others may not read. The home decides who
+// may come here at all.
 constexpr mode_t kMode = 0644, kDirectoryMode = 0755;
 
 Status make_directory(const std::string& path) {
@@ -129,7 +129,7 @@ Status make_directory(const std::string& path) {
   return {};
 }
 
-// Puts the new directory in the old one's place, and removes that.
+// Replaces the old directory by the new one, and removes the old one.
 Status replace_directory(const std::string& path, const std::string& fresh) {
   if (::renameat2(AT_FDCWD, fresh.c_str(), AT_FDCWD, path.c_str(), RENAME_EXCHANGE) != 0) {
     if (errno != ENOENT) return failure_from_errno(path, errno);
@@ -154,7 +154,7 @@ Status write_links(const Found& found, const std::string& directory) {
   return {};
 }
 
-// The one that came with the wheels, or else the system's.
+// Returns the one that came with the wheels, or else the system's.
 std::string virtualenv_script(const std::string& home, const Found& python) {
   const auto parts = text::split(python.version, '.');
   const std::string wheels = wheels_path(home);
@@ -209,7 +209,7 @@ std::string standard_environment_file(const std::vector<Found>& found) {
   for (const char* name : {"gcc", "openmpi"}) {
     std::string newest;
     for (const Found& one : found) {
-      if (one.name == name) newest = one.version;  // they rise
+      if (one.name == name) newest = one.version;  // versions ascend
     }
     if (!newest.empty()) out += "load(" + lua(std::string(name) + "/" + newest) + ")\n";
   }

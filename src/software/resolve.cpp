@@ -21,7 +21,7 @@ class Resolver {
   }
 
  private:
-  // `asked`: what the script says, of which `module` is what some alias made.
+  // `asked` is the script's name; an alias may have turned it into `module`.
   void add(const std::string& module, const std::string& asked, const std::string& reason, int depth) {
     const auto [name, version] = parted(module);
     if (const Alias* alias = find_alias(own_, module); alias != nullptr && depth < kMaxDepth) {
@@ -31,7 +31,7 @@ class Resolver {
     if (known != available_.end()) {
       const std::string found = version_of(name, version, known->second);
       if (found.empty())
-        return take(module, asked, reason);  // there, or for Lmod to choose, or unknown to all
+        return take(module, asked, reason);  // it exists, or Lmod chooses, or nobody knows it
       return take(found, asked, reason);
     }
     if (const Alias* alias = find_alias(well_known_aliases(), module);
@@ -54,7 +54,7 @@ class Resolver {
                                 (alias.reason.empty() ? "" : " (" + alias.reason + ")"));
       return true;
     }
-    // Only what leads somewhere: otherwise Lmod's own words name what the script named.
+    // Follows an alias only if it leads to a module: otherwise Lmod's own message has the script's name.
     const bool all = std::all_of(alias.targets.begin(), alias.targets.end(), [&](const std::string& target) {
       const std::string name = parted(target).first;
       return available_.contains(name) || find_alias(own_, target) != nullptr;
@@ -87,7 +87,7 @@ class Resolver {
     return {module.substr(0, slash), module.substr(slash + 1)};
   }
 
-  // "name/version" of the nearest; empty where that version is there, or none will do.
+  // Returns "name/version" of the nearest version; empty if that version exists, or none will do.
   static std::string version_of(const std::string& name, const std::string& version,
                                 const std::vector<std::string>& versions) {
     if (version.empty()) return "";

@@ -1,5 +1,5 @@
-// What to load for the modules that a script names: what it names where that is here, or the nearest that is,
-// and the words to say so. Pure.
+// Chooses what to load for a script's modules: the named one if it exists here, or the nearest, with a
+// message about it. Pure.
 #pragma once
 
 #include <map>
@@ -10,16 +10,16 @@
 
 namespace minke::software {
 
-// Versions by name; a module without a version has the empty one.
+// Versions by name; a module without a version has an empty one.
 using Available = std::map<std::string, std::vector<std::string>, std::less<>>;
 
 struct Resolved {
-  std::vector<std::string> modules;  // what Lmod shall load
-  std::vector<std::string> notes;    // what was taken instead of what, a line each
+  std::vector<std::string> modules;  // what Lmod loads
+  std::vector<std::string> notes;    // the substitutions, one on each line
 };
 
-// `own`: the site's aliases, which count before the well-known ones. What there is nothing for stays as it
-// is: Lmod says that it is unknown. Names with a leading "-" (to unload) stay as they are.
+// `own` has the site's aliases, which count before the well-known ones. A name that nothing replaces stays:
+// Lmod reports it as unknown. Names with a leading "-" (to unload) stay, too.
 Resolved resolve(const std::vector<std::string>& wanted, const Available& available, const Aliases& own);
 
 }  // namespace minke::software

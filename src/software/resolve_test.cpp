@@ -40,7 +40,7 @@ TEST(Resolve, NamesOfOtherClusters) {
   EXPECT_THAT(got.modules, ElementsAre("gcc", "openmpi", "python/3.11.7"));
   EXPECT_THAT(got.notes, ElementsAre(HasSubstr("gcc instead"), HasSubstr("openmpi instead"),
                                      HasSubstr("nothing to load"), HasSubstr("python/3.11.7 instead")));
-  // singularity leads to apptainer, which is not here either.
+  // singularity leads to apptainer, which does not exist here either.
   EXPECT_THAT(resolve({"singularity"}, kAvailable, {}).modules, ElementsAre("singularity"));
 }
 

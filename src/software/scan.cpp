@@ -34,7 +34,7 @@ bool is_program(const std::string& path) {
   return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && ::access(path.c_str(), X_OK) == 0;
 }
 
-// Whether users with no rights of their own get there.
+// Whether users without rights of their own can reach it.
 bool open_to_all(const std::string& path) {
   for (fs::path part = path;; part = part.parent_path()) {
     struct stat status;
@@ -67,7 +67,7 @@ std::vector<std::string> names_in(const std::string& directory) {
   return names;
 }
 
-// The first group of `pattern` in what the program says.
+// Returns the first group of `pattern` in the program's output.
 std::optional<std::string> ask(const std::vector<std::string>& argv, const std::regex& pattern) {
   const auto answer =
       os::run_captured(argv, {.timeout_seconds = kSecondsForAnAnswer,
@@ -78,7 +78,7 @@ std::optional<std::string> ask(const std::vector<std::string>& argv, const std::
   return match[1].str();
 }
 
-// A script that runs a program with these first arguments.
+// Returns a script that runs a program with these first arguments.
 std::string running(const std::vector<std::string>& argv) {
   std::string line = "#!/bin/sh\nexec";
   for (const std::string& word : argv) {
@@ -101,7 +101,7 @@ Found make(const std::string& program, std::string name, std::string version, st
   return found;
 }
 
-// Directories below the prefix, where they are there and are not the system's own.
+// Adds directories below the prefix that exist and are not the system's own.
 void add_libraries(Found& found) {
   const auto add = [&](const char* variable, const std::string& directory) {
     if (fs::is_directory(found.prefix + "/" + directory))
@@ -147,7 +147,7 @@ class Scanner {
     }
   }
 
-  // Whether it is worth asking: it can be run, by those who will, and is no other name of one that was asked.
+  // Whether to ask the program: its users can run it, and it is not another name of one that was asked.
   bool worthwhile(const std::string& path) {
     const std::string real = real_path(path);
     if (real.empty() || !is_program(real)) return false;
@@ -235,14 +235,14 @@ class Scanner {
     const bool open = match[1].str().starts_with("Open");
     Found found = make(path, open ? "openmpi" : "mpich", match[2].str(), open ? "Open MPI" : "MPICH", "mpi");
     found.family = "mpi";
-    // Debian keeps several beside each other, each name with the library's behind it.
+    // Debian keeps several beside each other; each name ends in the library's.
     const std::string behind = !suffix.empty() ? suffix : open ? ".openmpi" : ".mpich";
     for (const char* name :
          {"mpirun", "mpiexec", "mpicc", "mpicxx", "mpic++", "mpiCC", "mpif77", "mpif90", "mpifort"}) {
       for (const std::string& program : {directory + "/" + name + behind, directory + "/" + name}) {
         if (!is_program(program) || (program.ends_with(name) && is_system(directory))) continue;
         found.links[name] =
-            running({program});  // which find their settings by the name that they are called by
+            running({program});  // they find their settings by the name that they are called by
         break;
       }
     }
@@ -254,7 +254,7 @@ class Scanner {
     keep(std::move(found));
   }
 
-  // Programs that one question tells all about.
+  // Programs about which one question tells everything.
   struct Plain {
     const char *program, *module, *question, *pattern, *description, *property;
   };
@@ -300,7 +300,7 @@ std::vector<std::string> program_directories(const std::string& home, const std:
   std::set<std::string> known;
   const auto add = [&](const std::string& directory) {
     if (directory.empty() || directory[0] != '/' || directory.starts_with(home + "/")) return;
-    if (directory.ends_with("/shims")) return;  // pyenv's: they lead to what is found anyway
+    if (directory.ends_with("/shims")) return;  // pyenv's: they lead to programs that are found anyway
     const std::string real = real_path(directory);
     if (!real.empty() && known.insert(real).second) directories.push_back(directory);
   };

@@ -8,8 +8,8 @@ namespace minke::software {
 
 namespace {
 
-// The body of the function `module`, in one line. A trace of Lmod's answer (set -x) would fill a job's
-// output.
+// The body of the function `module`, in one line. A trace of Lmod's answer (set -x) would
+// fill a job's output.
 std::string module_body(const std::string& minke) {
   const std::string command =
       text::shell_quoted(minke) + " modulecmd \"${ZSH_VERSION:+zsh}${BASH_VERSION:+bash}\"";
@@ -60,7 +60,7 @@ std::string csh_init(const std::string& minke, const std::string& home) {
 std::string job_environment(const std::string& minke, const std::string& home) {
   return "BASH_FUNC_module%%=() " + module_body(minke) + "\n" + "BASH_FUNC_ml%%=() " + ml_body() + "\n" +
          "?BASH_ENV=" + init_path(home) + "/sh\n" +
-         "?USER_IS_ROOT=1\n"  // keeps /etc/profile.d/lmod.sh from putting its own in place of these
+         "?USER_IS_ROOT=1\n"  // keeps /etc/profile.d/lmod.sh from replacing these
          "?MODULESHOME=" +
          kLmodDirectory + "\n" + "?LMOD_CMD=" + kLmodDirectory + "/libexec/lmod\n" +
          "?PIP_CONFIG_FILE=" + wheels_path(home) + "/pip.conf\n" +

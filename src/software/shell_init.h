@@ -1,7 +1,7 @@
-// What shells and jobs begin with, so that `module` works in them. Pure.
+// The initial code of shells and jobs, which makes `module` work in them. Pure.
 //
-// `module` starts nothing until it is called for the first time: that loads the user's default collection, or
-// the standard environment, and then does what was asked.
+// `module` does nothing until its first call, which loads the user's default collection, or the standard
+// environment, and then obeys.
 #pragma once
 
 #include <string>
@@ -13,11 +13,11 @@ std::string posix_init(const std::string& minke, const std::string& home);
 // For csh and tcsh.
 std::string csh_init(const std::string& minke, const std::string& home);
 
-// Variables of every job, a line each: NAME=VALUE; with "?" before the name where the user's own is kept.
-// bash takes functions from its environment, whatever files it reads; so scripts need none.
+// Returns the variables of every job, one on each line: NAME=VALUE; "?" before the name keeps the user's own
+// value. bash takes functions from its environment, whatever files it reads; so scripts need none.
 std::string job_environment(const std::string& minke, const std::string& home);
 
-// A command for any shell but csh: puts the commands of $MINKE_HOME in front of all others on PATH.
+// Returns a command for any shell but csh: puts the commands of $MINKE_HOME in front of all others on PATH.
 std::string commands_in_front();
 
 }  // namespace minke::software

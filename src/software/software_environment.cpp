@@ -19,7 +19,7 @@ namespace {
 constexpr size_t kMaxBytes = size_t{1} << 16;
 constexpr size_t kMostOfInterpreter = 250;  // BINPRM_BUF_SIZE is 256
 
-// The value in the block; what Lmod's own set-up put there counts as nobody's.
+// Whether the block has a value of the user's; one from Lmod's own set-up does not count.
 bool is_users_own(std::string_view block, std::string_view name) {
   while (!block.empty()) {
     const std::string_view line = block.substr(0, block.find('\0'));
@@ -39,7 +39,7 @@ bool is_allowed(const model::ProxySettings& proxy, std::string_view host) {
   });
 }
 
-// Whether a command of this name stands in the script.
+// Whether the script contains a command of this name.
 bool mentions(std::string_view script, std::string_view word) {
   for (size_t at = 0; (at = script.find(word, at)) != std::string_view::npos; at += word.size()) {
     const char before = at == 0 ? '\n' : script[at - 1];
@@ -51,7 +51,7 @@ bool mentions(std::string_view script, std::string_view word) {
   return false;
 }
 
-// What /bin/sh is on some systems.
+// Some systems have bash as /bin/sh.
 bool is_bash(const std::string& shell) {
   char target[PATH_MAX];
   return ::realpath(shell.c_str(), target) != nullptr && std::string_view(target).ends_with("/bash");
@@ -61,8 +61,8 @@ std::string_view last_component(std::string_view path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-// The interpreter's command ("/bin/bash -l") as the kernel takes it: a program, and one word. env's -S makes
-// several words of it.
+// Splits the interpreter's command ("/bin/bash -l") as the kernel does: a program, and one word. env's -S
+// makes several words of it.
 std::vector<std::string_view> words_of(std::string_view command) {
   const size_t end = std::min(command.find_first_of(" \t"), command.size());
   std::vector<std::string_view> words = {command.substr(0, end)};
@@ -80,7 +80,7 @@ std::vector<std::string_view> words_of(std::string_view command) {
   return words;
 }
 
-// Whether it reads a profile before the script. Not of csh, which takes -l alone, and no command with it.
+// Whether it reads a profile before the script. False for csh, whose -l excludes a command.
 bool is_login_shell(std::string_view command) {
   const std::vector<std::string_view> words = words_of(command);
   if (words.empty()) return false;
@@ -132,9 +132,9 @@ void SoftwareEnvironment::add_to(std::vector<std::string>& variables, std::strin
 
 void SoftwareEnvironment::add_offline(std::vector<std::string>& variables, std::string_view block,
                                       const model::ProxySettings& proxy) {
-  // Runs are written to disk (minke runs uploads them later), models and data sets are taken from it.
+  // Runs are written to disk (minke runs uploads them later); models and data sets are read from it.
   struct Default {
-    std::string_view line, host;  // which it does without
+    std::string_view line, host;  // the host that it does without
   };
   static constexpr Default kOffline[] = {{"MINKE_OFFLINE=1", ""},
                                          {"WANDB_MODE=offline", "api.wandb.ai"},
@@ -142,7 +142,7 @@ void SoftwareEnvironment::add_offline(std::vector<std::string>& variables, std::
                                          {"HF_HUB_OFFLINE=1", "huggingface.co"},
                                          {"HF_DATASETS_OFFLINE=1", "huggingface.co"},
                                          {"TRANSFORMERS_OFFLINE=1", "huggingface.co"}};
-  if (is_users_own(block, "MINKE_OFFLINE")) return;  // a step: what its job has done to them stays
+  if (is_users_own(block, "MINKE_OFFLINE")) return;  // a step: it keeps what its job has changed
   std::string opened;
   for (const auto& [line, host] : kOffline) {
     const std::string_view name = line.substr(0, line.find('='));
@@ -151,7 +151,7 @@ void SoftwareEnvironment::add_offline(std::vector<std::string>& variables, std::
     if (!host.empty() && is_allowed(proxy, host)) opened += (opened.empty() ? "" : ":") + std::string(name);
   }
   if (proxy.allowed().empty()) return;
-  // For `module load httpproxy`: where it is, and which of these it makes needless.
+  // For `module load httpproxy`: the proxy's address, and which of these it makes unnecessary.
   variables.push_back("MINKE_HTTP_PROXY=http://127.0.0.1:" + std::to_string(proxy.port()));
   variables.push_back("MINKE_HTTP_PROXY_OPENS=" + opened);
 }
@@ -164,7 +164,7 @@ std::string SoftwareEnvironment::spooled(std::string_view script) const {
   if (!is_login_shell(command) && !(uses_modules && lacks_functions(command))) return std::string(script);
   std::string interpreter = "#!" + minke_ + " script-shell " + std::string(command);
   std::replace(interpreter.begin(), interpreter.end(), '\t', ' ');
-  // The kernel reads no more of it.
+  // The kernel does not read more of it.
   if (interpreter.size() > kMostOfInterpreter) return std::string(script);
   return interpreter + std::string(script.substr(line.size()));
 }

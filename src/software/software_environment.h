@@ -1,7 +1,7 @@
-// What jobs have besides where modules are set up (`minke software scan`): variables, and shells that know
-// `module`.
+// The additions for jobs if modules are set up (`minke software scan`): variables, and shells
+// that know `module`.
 //
-// Read at start and at `scontrol reconfigure`; empty where there are none. The state's thread.
+// Read at start and at `scontrol reconfigure`; empty if there are no modules. The state's thread.
 #pragma once
 
 #include <string>
@@ -18,16 +18,16 @@ class SoftwareEnvironment {
  public:
   void load(const std::string& home);
 
-  // Adds the variables, but for those that are the user's own to set and are in the block (NAME=VALUE, each
-  // ended by NUL).
+  // Adds the variables, except those that the user may set and that are in the block (NAME=VALUE,
+  // each ended by NUL).
   void add_to(std::vector<std::string>& variables, std::string_view block) const;
-  // The same for what programs read that would otherwise wait for a network: on partitions that have none.
+  // The same for variables of programs that would otherwise wait for a network, on partitions without one.
   static void add_offline(std::vector<std::string>& variables, std::string_view block,
                           const model::ProxySettings& proxy);
 
-  // The script as it is spooled. One for a login shell, whose profile sets PATH anew, gets an interpreter
-  // that puts the commands in front again; so does one for a shell that must be told of modules. Lines stay
-  // in place.
+  // Returns the script to spool. A script for a login shell, whose profile sets PATH anew, gets an
+  // interpreter that puts the commands in front again; so does one for a shell that must learn about modules.
+  // Lines keep their numbers.
   std::string spooled(std::string_view script) const;
 
  private:

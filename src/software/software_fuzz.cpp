@@ -1,5 +1,5 @@
-// Any bytes as aliases, as the name of a wheel, as a question for wheels, and as versions: read or refused;
-// what is read can be written, and read again as the same; versions have an order.
+// Any bytes as aliases, as the name of a wheel, as a question for wheels, and as versions: they are read or
+// refused; a value that was read can be written, and read again as the same; versions have an order.
 #include <cstddef>
 #include <cstdint>
 #include <string>

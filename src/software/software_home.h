@@ -1,4 +1,4 @@
-// Where a cluster keeps its software: below its home.
+// The places of a cluster's software, below its home.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@ namespace minke::software {
 inline std::string software_path(const std::string& home) {
   return home + "/software";
 }
-// Module files that `minke software scan` writes; all of it is replaced by the next scan.
+// Module files that `minke software scan` writes; the next scan replaces all of it.
 inline std::string modules_path(const std::string& home) {
   return software_path(home) + "/modules";
 }
@@ -24,14 +24,14 @@ inline std::string programs_path(const std::string& home) {
 inline std::string lmod_settings_path(const std::string& home) {
   return software_path(home) + "/lmod";
 }
-// What shells and jobs begin with: sh, csh; read by the daemon: job_environment.
+// The initial code of shells and jobs: sh, csh; the daemon reads job_environment.
 inline std::string init_path(const std::string& home) {
   return software_path(home) + "/init";
 }
 inline std::string aliases_path(const std::string& home) {
   return software_path(home) + "/aliases";
 }
-// What the last scan found: lines NAME/VERSION, a tab, the program's path.
+// The results of the last scan: lines NAME/VERSION, a tab, the program's path.
 inline std::string found_path(const std::string& home) {
   return software_path(home) + "/found";
 }
@@ -39,7 +39,7 @@ inline std::string found_path(const std::string& home) {
 inline std::string wheels_path(const std::string& home) {
   return software_path(home) + "/wheels";
 }
-// Installations that were made before, in a directory of each user's.
+// Earlier installations, in a directory for each user.
 inline std::string wheel_cache_path(const std::string& home) {
   return software_path(home) + "/cache";
 }

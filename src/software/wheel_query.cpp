@@ -14,7 +14,7 @@ namespace minke::software {
 
 namespace {
 
-// As packages' names compare: case, and which of -_. is written, do not matter.
+// Normalizes a package's name for comparison: case, and which of -_. is written, do not matter.
 std::string plain_name(std::string_view name) {
   std::string out = text::lower_case(name);
   std::replace_if(
@@ -31,7 +31,7 @@ Result<Pattern> parse_pattern(const std::string& given) {
   Pattern pattern{given, {}, {}};
   const size_t end = std::min(given.find_first_of("=<>~!"), given.size());
   std::string name(text::trim(given.substr(0, end)));
-  pattern.name = plain_name(name.substr(0, name.find('[')));  // extras are not of the file's name
+  pattern.name = plain_name(name.substr(0, name.find('[')));  // the file's name has no extras
   if (end == given.size()) return pattern;
   for (std::string_view one : text::split(std::string_view(given).substr(end), ',')) {
     one = text::trim(one);
@@ -68,7 +68,7 @@ bool fits_python(const Wheel& wheel, const std::string& version) {
   std::erase(digits, '.');
   for (const std::string_view tag : text::split(wheel.python, '.')) {
     if (tag == "py3" || tag == "cp" + digits || tag == "py" + digits) return true;
-    // Of the stable interface: for what it names, and all later ones.
+    // The stable interface works for its version, and all later ones.
     if (wheel.abi == "abi3" && tag.starts_with("cp3")) {
       const auto since = text::parse_unsigned(tag.substr(3), 1000);
       const size_t dot = version.find('.');
@@ -94,10 +94,10 @@ std::string cell(const Wheel& wheel, const std::string& column) {
   if (column == "python") return commas(wheel.python);
   if (column == "abi") return wheel.abi;
   if (column == "platform") return wheel.platform;
-  return "generic";  // arch: built for every processor of its kind
+  return "generic";  // arch: works on every processor of its kind
 }
 
-// Whether the query's Python and version take it.
+// Whether it matches the query's Python and version.
 bool fits(const Wheel& wheel, const WheelQuery& query) {
   const bool python =
       query.pythons.empty() || std::any_of(query.pythons.begin(), query.pythons.end(),
@@ -113,7 +113,7 @@ bool matches(const Wheel& wheel, const Pattern& pattern) {
                      [&](const auto& one) { return satisfies(wheel.version, one.first, one.second); });
 }
 
-// By name, the newest version first.
+// Sorts by name, the newest version first.
 void sort_wheels(std::vector<const Wheel*>& wheels) {
   std::stable_sort(wheels.begin(), wheels.end(), [](const Wheel* a, const Wheel* b) {
     const std::string x = plain_name(a->name), y = plain_name(b->name);
@@ -122,7 +122,7 @@ void sort_wheels(std::vector<const Wheel*>& wheels) {
   });
 }
 
-// Of each name and Python the first one.
+// Keeps the first one of each name and Python.
 void keep_first(std::vector<const Wheel*>& wheels) {
   std::set<std::string> seen;
   std::erase_if(wheels, [&](const Wheel* wheel) {
@@ -132,7 +132,7 @@ void keep_first(std::vector<const Wheel*>& wheels) {
 
 using Rows = std::vector<std::vector<std::string>>;
 
-// Rows that differ in their Python alone become one.
+// Merges rows that differ only in their Python.
 void add_condensed(std::vector<std::string> row, size_t python, Rows& rows) {
   if (!rows.empty()) {
     std::vector<std::string> last = rows.back(), same = row;
@@ -146,7 +146,7 @@ void add_condensed(std::vector<std::string> row, size_t python, Rows& rows) {
   rows.push_back(std::move(row));
 }
 
-// What nothing matched has a row with its name alone.
+// A pattern without a match has a row with only its name.
 std::vector<std::string> row_of(const Pattern& pattern, const std::vector<std::string>& columns) {
   std::vector<std::string> row;
   for (const std::string& column : columns)

@@ -16,7 +16,7 @@ struct WheelQuery {
   bool all_versions = false;
   std::vector<std::string> pythons;  // "3.11"; none: all
   std::vector<std::string> columns = {"name", "version", "python", "arch"};
-  bool not_available = false, only_not_available = false;  // names without a wheel, too; or only these
+  bool not_available = false, only_not_available = false;  // also names without a wheel; or only these
   bool condense = false;                                   // one row for each version, with all its Pythons
 };
 

@@ -7,11 +7,11 @@
 
 namespace minke::software {
 
-// `format`: simple, plain, github, mediawiki, tsv or csv, named as Python's tabulate names them.
+// `format` is simple, plain, github, mediawiki, tsv or csv, as named by Python's tabulate.
 std::string format_table(std::string_view format, const std::vector<std::string>& columns,
                          const std::vector<std::vector<std::string>>& rows);
 
-// The names of the wheels' files, a line each, from rows of these columns.
+// Returns the names of the wheels' files, one on each line, from rows of these columns.
 const std::vector<std::string>& file_name_columns();
 std::string file_names(const std::vector<std::vector<std::string>>& rows);
 

@@ -64,7 +64,7 @@ std::string minor_of(const std::string& version) {
   return version.substr(0, version.find('.', first + 1));
 }
 
-// What pip says went wrong: its lines that begin with ERROR, or its last ones.
+// Returns pip's error message: its lines that begin with ERROR, or its last ones.
 std::string complaint(const std::string& output) {
   std::string errors, last;
   for (const std::string_view line : text::split(output, '\n')) {
@@ -82,7 +82,7 @@ std::string complaint(const std::string& output) {
   return errors.empty() ? last : errors;
 }
 
-// How to call pip for this Python: its own, or that of an environment made for it.
+// Returns the command for this Python's pip: its own, or that of an environment made for it.
 Result<std::vector<std::string>> pip_of(const Python& python, const std::string& stage) {
   const auto own = os::run_captured({python.program, "-m", "pip", "--version"},
                                     {.timeout_seconds = 60, .environment = {"MINKE_PIP=plain"}});
@@ -112,7 +112,7 @@ Status make_directory(const std::string& path, mode_t mode) {
   return {};
 }
 
-// virtualenv itself, for one Python.
+// Installs virtualenv itself, for one Python.
 Status install_tools(const std::string& wheels, const Python& python, const std::vector<std::string>& pip) {
   const std::string tools = wheels + "/tools/" + minor_of(python.version), fresh = tools + ".new";
   std::error_code ignored;
@@ -177,7 +177,7 @@ Status prepare_wheelhouse(const std::string& home, bool shared) {
   for (const char* name : {"", "/index", "/store", "/tools"}) {
     if (const Status made = make_directory(wheels + name, 0755); !made) return made;
   }
-  // Each user has a directory of his own there.
+  // Each user has an own directory there.
   if (const Status made = make_directory(wheel_cache_path(home), shared ? 01777 : 0755); !made) return made;
   const std::string config =
       "# Written by minke software scan.\n"
@@ -234,7 +234,7 @@ Result<Added> add_wheels(const std::string& home, const std::vector<Python>& pyt
   for (const auto& [name, hash] : files) {
     const std::string stored = wheels + "/store/" + hash, listed = wheels + "/index/" + name;
     if (::access(listed.c_str(), F_OK) == 0) {
-      ++added.known;  // a wheel of this name stays what it was
+      ++added.known;  // an existing wheel of this name stays
       continue;
     }
     const std::string fresh = stage + "/wheels/" + name;
