@@ -1,5 +1,5 @@
-// A record of `scontrol show` under construction: Name=Value words on indented lines, or all on one line.
-// Pure.
+// A record of `scontrol show` in preparation: Name=Value words on indented lines, or all
+// on one line. Pure.
 #pragma once
 
 #include <fmt/format.h>
@@ -26,10 +26,10 @@ class Block {
   Block& put(fmt::format_string<Values...> format, Values&&... values) {
     const size_t start = out_.size();
     fmt::format_to(std::back_inserter(out_), format, std::forward<Values>(values)...);
-    text::make_printable(out_, start);  // the ends of lines are the block's
+    text::make_printable(out_, start);  // the block writes the line ends
     return *this;
   }
-  // Ends a line of the block; in the form of one line, a word.
+  // Ends a line of the block; in the one-line form, a word.
   void end() { out_ += separator_; }
 
  private:

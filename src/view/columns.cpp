@@ -70,7 +70,7 @@ FormatRequest parse_long_format(std::string_view format) {
       column.width = kDefaultLongWidth;
     } else {
       token.remove_prefix(colon + 1);
-      // "-30", which people write for "to the left", is no width, but not the text behind the column either.
+      // "-30", which people write for "to the left", is neither a width nor the text behind the column.
       if (token.size() > 1 && token[0] == '-' && is_digit(token[1])) {
         token.remove_prefix(std::min(token.find_first_not_of("0123456789", 1), token.size()));
         column.suffix = " ";

@@ -1,8 +1,8 @@
-// Columns: the format strings of squeue and sinfo, and how a value is fitted into its column.
+// Columns: the format strings of squeue and sinfo, and how a value fits into its column.
 //
-// Two languages say the same thing. -o: "%.18i %9P", that is %[[.]width]letter and then text up to the next
-// percent sign. -O: "jobid:.18,name:20,state:|", that is name[:[.][width][text]], with a width of 20 where no
-// colon is given. Widths count bytes, as printf's do; 0 means as wide as the value. Pure; any thread.
+// There are two languages. -o: "%.18i %9P", that is %[[.]width]letter and then text up to the next percent
+// sign. -O: "jobid:.18,name:20,state:|", that is name[:[.][width][text]], with a width of 20 if no colon is
+// given. Widths count bytes, as in printf; 0 means as wide as the value. Pure; any thread.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace minke::view {
 
 struct ColumnRequest {
   std::string field;   // the letter of -o, or the name of -O in lower case
-  std::string token;   // as written, without what separates it from the others
+  std::string token;   // as written, without the separator
   size_t width = 0;    // 0: as wide as the value
   bool right = false;  // right-justified
   std::string suffix;  // printed after the value, padding included
@@ -25,12 +25,12 @@ struct FormatRequest {
   std::vector<ColumnRequest> columns;
 };
 
-// -o. Never fails: what is no field is for the caller to name (ColumnRequest::field holds one character).
+// Parses -o. Never fails: the caller reports unknown fields (ColumnRequest::field holds one character).
 FormatRequest parse_short_format(std::string_view format);
-// -O.
+// Parses -O.
 FormatRequest parse_long_format(std::string_view format);
 
-// How a value too long for its column is treated when it is right-justified; on the left it is always cut.
+// What happens to a right-justified value too long for its column; left-justified ones are always cut.
 enum class Overflow {
   kCut,
   kCutBeforeStar,  // the star behind a default partition stays
@@ -38,7 +38,7 @@ enum class Overflow {
   kSpill
 };
 
-// Fits what `out` holds from `start` on into its column, and appends the suffix.
+// Fits the text of `out` from `start` on into its column, and appends the suffix.
 void fit_column(std::string& out, size_t start, const ColumnRequest& column, Overflow overflow);
 
 }  // namespace minke::view

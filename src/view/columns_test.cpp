@@ -51,7 +51,7 @@ TEST(ShortFormat, PercentSignsAloneAreNoFields) {
   FormatRequest format = parse_short_format("%i%%");
   ASSERT_EQ(format.columns.size(), 1u);
   EXPECT_EQ(format.columns[0].field, "i");
-  // A width without a letter is a column that is no field.
+  // A width without a letter is a column without a field.
   ASSERT_EQ(parse_short_format("%.5").columns.size(), 1u);
   EXPECT_EQ(parse_short_format("%.5").columns[0].field, "");
 }

@@ -17,7 +17,7 @@ using Context = DisplayContext;
 using model::JobRecord;
 using model::JobSpec;
 
-// What this machine's jobs never have, in Slurm's words for it.
+// Fields that jobs here never have, in Slurm's words for that.
 void null(const JobLine&, const Context&, std::string& out) {
   out += "(null)";
 }

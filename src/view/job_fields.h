@@ -14,8 +14,8 @@
 
 namespace minke::view {
 
-// One line of squeue: a job, or one waiting task of an array (--array), or a job in one of its partitions
-// (-P).
+// One line of squeue: a job, or one pending task of an array (--array), or a job in one of
+// its partitions (-P).
 struct JobLine {
   const model::JobRecord* job = nullptr;
   std::optional<uint32_t> waiting_task;
@@ -28,11 +28,11 @@ struct JobLine {
 using JobField = TableField<JobLine>;
 std::span<const JobField> job_fields();
 
-// What squeue sorts by: a number or a text of each line; neither where the letter orders nothing.
+// A sort key of squeue: a number or a text of each line; neither if the letter orders nothing.
 struct JobSortKey {
   int64_t (*number)(const JobLine& line, const DisplayContext& context) = nullptr;
   std::string_view (*text)(const JobLine& line) = nullptr;
 };
-std::optional<JobSortKey> job_sort_key(char letter);  // nullopt: no letter of squeue's
+std::optional<JobSortKey> job_sort_key(char letter);  // nullopt: not a letter of squeue
 
 }  // namespace minke::view

@@ -1,4 +1,4 @@
-// What squeue can sort its lines by: one key for each sort letter of cli/job_fields.h.
+// The sort keys of squeue: one for each sort letter of cli/job_fields.h.
 #include <algorithm>
 
 #include "model/job_record.pb.h"
@@ -32,14 +32,14 @@ std::string_view spec_text(const JobLine& line) {
 std::string_view name(const JobLine& line) {
   return job_name(*line.job);
 }
-// Those without nodes come last.
+// Jobs without nodes come last.
 std::string_view nodes(const JobLine& line) {
   return line.job->node_list().empty() ? std::string_view("\x7f") : std::string_view(line.job->node_list());
 }
 int64_t family(const JobLine& line, const Context&) {
   return line.job->array_job_id() != 0 ? line.job->array_job_id() : line.job->job_id();
 }
-// The tasks of an array that wait together come after those with a record of their own.
+// Tasks of an array that wait in one record come after those with a record of their own.
 int64_t task(const JobLine& line, const Context&) {
   if (line.waiting_task) return *line.waiting_task;
   return line.job->has_array_task_id() ? line.job->array_task_id() : int64_t{kUnlimited} + 1;
@@ -68,7 +68,7 @@ int64_t end(const JobLine& line, const Context&) {
 int64_t start(const JobLine& line, const Context&) {
   return line.job->start_time() != 0 ? line.job->start_time() : INT64_MAX;
 }
-// First by the partition's tier, where a job has a line for each of its partitions.
+// First by the partition's tier, if a job has a line for each of its partitions.
 int64_t priority(const JobLine& line, const Context&) {
   return (int64_t{line.partition_tier} << 32) + line.job->priority();
 }

@@ -43,7 +43,7 @@ MemoryEstimate::MemoryEstimate(EstimateTerms terms) : terms_(std::move(terms)) {
 ml::MemoryNeed MemoryEstimate::need() const {
   for (const Training& one : training_) {
     if (terms_.task != one.name) continue;
-    // What is kept of the weights is divided; each GPU has activations of its own.
+    // The GPUs share the weights; each has activations of its own.
     return {one.memory.weights + one.memory.trained + one.memory.room - kGib, one.memory.activations + kGib};
   }
   return {inference_.weights * 1.05 + inference_.cache, kGib};

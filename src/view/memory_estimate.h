@@ -1,5 +1,5 @@
-// minke estimate: the GPU memory that a language model needs to run and to be trained, and what to ask the
-// well-known clusters for. ml/memory.h has the formulas; this lays their figures out. Pure; any thread.
+// minke estimate: the GPU memory that a language model needs to run and to be trained, and the request for
+// each well-known cluster. ml/memory.h has the formulas; this formats their results. Pure; any thread.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ namespace minke::view {
 
 struct EstimateTerms {
   ml::ModelShape shape;
-  std::string source;              // where the model's size is from
-  std::string task = "inference";  // inference, full, lora, qlora: what the #SBATCH lines are for
+  std::string source;              // where the model's size comes from
+  std::string task = "inference";  // inference, full, lora, qlora: the purpose of the #SBATCH lines
   ml::Precision precision = ml::Precision::kFp16;
   ml::Precision cache_precision = ml::Precision::kFp16;
   std::string optimizer_name = "adamw";

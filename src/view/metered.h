@@ -1,6 +1,6 @@
-// What a step used: in all, on average, and the task that used the most or the least. A step of one task has
-// no more stored than its totals; one that ran before tasks were told apart has no extremes, and the average
-// stands for them. GPUs and energy are measured by step, also while it runs. Pure.
+// The usage of a step: in all, on average, and of the task that used the most or the least. A step of one
+// task stores only its totals; a step from before tasks were measured separately has no extremes, and the
+// average replaces them. GPUs and energy are measured by step, also while it runs. Pure.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +22,9 @@ uint64_t average_usage(const model::StepRecord& step, Metered what);
 model::Usage::Extreme extreme_usage(const model::StepRecord& step, Metered what, Reach reach);
 
 enum class MeasuredAs { kNot, kMean, kMost, kTotal };  // kMean: by task
-// ",gres/gpumem=40000M,gres/gpuutil=80"; nothing where nothing was measured.
+// Appends ",gres/gpumem=40000M,gres/gpuutil=80"; nothing if nothing was measured.
 void append_gpus(std::string& out, const model::StepRecord& step, MeasuredAs as);
-// 980, 12.50K.
+// Appends 980, 12.50K.
 void append_joules(std::string& out, uint64_t joules);
 
 }  // namespace minke::view

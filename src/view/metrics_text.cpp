@@ -24,7 +24,7 @@ namespace {
 
 using Labels = std::vector<std::pair<std::string_view, std::string>>;
 
-// Of one metric all samples stand together, below what it means.
+// All samples of one metric are together, below its description.
 class Text {
  public:
   void add(const std::string& name, std::string_view help, const Labels& labels, double value,
@@ -94,7 +94,7 @@ const char* word_of(model::JobState state) {
   }
 }
 
-// Jobs by state, and what they hold, below a prefix and with these labels. Every state is there, also with 0.
+// Adds jobs by state, and their resources, with this prefix and these labels. Every state appears, also at 0.
 void add_jobs(Text& text, const MetricsFacts& facts, const std::string& prefix, const Labels& labels,
               const std::function<bool(const api::JobCount&)>& counts) {
   std::map<std::string, double> states;
@@ -221,7 +221,7 @@ void add_scheduler(Text& text, const MetricsFacts& facts) {
   text.add("slurm_sdiag_agent_count", "Connections of clients", {}, seen.connections());
 }
 
-// Of running jobs, as slurm-job-exporter names it.
+// Adds the usage of running jobs, with the names of slurm-job-exporter.
 void add_usage(Text& text, const MetricsFacts& facts) {
   std::map<std::string, const model::GpuDevice*> devices;
   for (const model::GpuDevice& device : facts.measured.machine().gpu_devices())

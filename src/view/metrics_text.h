@@ -1,4 +1,4 @@
-// What the daemon tells, as Prometheus reads it: the names of Slurm 25.11's own metrics for the cluster,
+// The daemon's data in the format of Prometheus: the names of Slurm 25.11's own metrics for the cluster,
 // those of slurm-job-exporter for running jobs. Pure.
 #pragma once
 
@@ -20,7 +20,7 @@ struct MetricsFacts {
 };
 
 // `path`: "/metrics" for all of them; "/metrics/jobs", "/metrics/jobs-users-accts", "/metrics/nodes",
-// "/metrics/partitions", "/metrics/scheduler", "/metrics/usage" for one kind. Empty: there is no such path.
+// "/metrics/partitions", "/metrics/scheduler", "/metrics/usage" for one kind. Else returns nothing.
 std::string metrics_text(const MetricsFacts& facts, std::string_view path);
 
 }  // namespace minke::view

@@ -36,7 +36,7 @@ void zero(const NodeLine&, const Context&, std::string& out) {
   out += '0';
 }
 
-// The least of a number, with a "+" where another node has more of it.
+// The least of a number, with a "+" if another node has more.
 void least(const NodeLine& line, std::string& out, auto number) {
   uint64_t low = UINT64_MAX;
   uint64_t high = 0;

@@ -92,7 +92,7 @@ int state_order(ShownNodeState state) {
 
 namespace {
 
-// "shard:3(2/4,1/4)": of each GPU so many are in use.
+// Appends "shard:3(2/4,1/4)": how many of each GPU are in use.
 void append_shards_used(std::string& out, const model::NodeRecord& node, const model::Gres& offered,
                         const std::vector<uint32_t>& used, const char* separator) {
   uint32_t gpus = 0;

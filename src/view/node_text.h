@@ -1,5 +1,5 @@
-// How a node's state reads: what is stored says what operators made of it, and what is shown follows from use
-// beside that. Pure.
+// The state of a node as text: operators determine the stored state; the shown one also
+// depends on use. Pure.
 #pragma once
 
 #include <cstdint>
@@ -28,20 +28,20 @@ struct ShownNodeState {
   bool future = false;
 };
 
-// As `scontrol show node` has it: a node that drains may be MIXED+DRAIN.
+// The state in `scontrol show node`: a draining node may be MIXED+DRAIN.
 ShownNodeState shown_state(const model::NodeRecord& node);
-// As sinfo has it: a node that drains is idle or allocated, nothing between.
+// The state in sinfo: a draining node is idle or allocated, nothing between.
 ShownNodeState sinfo_state(const model::NodeRecord& node);
 
 std::string_view state_short(ShownNodeState state);  // idle, mix, alloc, down, drain, drng
 std::string_view state_long(ShownNodeState state);   // idle, mixed, allocated, down, drained, draining
 std::string state_complete(ShownNodeState state);    // allocated+drain
-int state_order(ShownNodeState state);               // what `sinfo -S t` sorts by
+int state_order(ShownNodeState state);               // the sort key of `sinfo -S t`
 
-// What `hostname` says in the node's jobs: a declared node's own name, else the machine's.
+// The output of `hostname` in the node's jobs: a declared node's own name, else the machine's.
 const std::string& host_name_of(const model::NodeRecord& node);
 
-// gpu:a100:1(IDX:N/A) for each kind the node offers; gpu:0 where it offers none.
+// Appends gpu:a100:1(IDX:N/A) for each kind that the node offers; gpu:0 if it offers none.
 void append_gres_used(std::string& out, const model::NodeRecord& node);
 
 }  // namespace minke::view

@@ -1,4 +1,4 @@
-// What reaches people: standard output and standard error. What a terminal would obey is replaced
+// Output for people: standard output and standard error. Replaces what a terminal would obey
 // (text/printable.h), but for line feeds and tabs. One thread.
 #pragma once
 
@@ -7,7 +7,7 @@
 namespace minke::view {
 
 void write_out(std::string_view text);     // to stdout, at once and whole
-void write_bytes(std::string_view bytes);  // as they are: a script, a screen that is drawn
+void write_bytes(std::string_view bytes);  // unchanged: a script, a screen that is drawn
 void print_error(std::string_view command, std::string_view message);  // "squeue: error: …" on stderr
 
 }  // namespace minke::view

@@ -1,4 +1,4 @@
-// What --verbose of squeue and sinfo says first: the parameters they were asked with. Pure.
+// The first lines of --verbose in squeue and sinfo: the parameters of the query. Pure.
 #pragma once
 
 #include <initializer_list>
@@ -14,9 +14,9 @@ struct Parameter {
 };
 
 std::string yes_or_no_parameter(bool value);            // true, false
-std::string list_parameter(const std::string& joined);  // (null) where it is empty
+std::string list_parameter(const std::string& joined);  // (null) if it is empty
 
-// Between two rules of dashes, one a line: "jobs        = (null)".
+// Returns the list between two rules of dashes, one on each line: "jobs        = (null)".
 std::string parameter_list(std::initializer_list<Parameter> parameters);
 
 }  // namespace minke::view

@@ -1,7 +1,7 @@
-// Fields as sacct, sstat, sshare and sreport lay them out: fixed widths with "+" where a text is cut, or
-// delimited.
+// The fields of sacct, sstat, sshare and sreport: fixed widths, with "+" if a text is
+// cut, or delimited.
 //
-// squeue and sinfo have another way, cli/columns.h. Pure.
+// squeue and sinfo use another way, cli/columns.h. Pure.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 
 namespace minke::view {
 
-// How a value that is too wide for its column is written.
+// How to write a value that is too wide for its column.
 enum class PrintFit { kPlus, kCut, kSpill };
 enum class PrintLayout { kFixed, kParsable, kParsable2 };
 
@@ -38,11 +38,11 @@ struct PrintColumn {
   int width = 0;
 };
 
-// Fits what `out` holds from `start` on; no width, no value.
+// Fits the text of `out` from `start` on; width 0 removes the value.
 void fit_print_value(std::string& out, size_t start, int width, PrintFit fit);
-// The width behind a name: "20", "-20". As in Slurm, digits as far as they go, and 0 for anything else.
+// Parses the width behind a name: "20", "-20". As in Slurm it reads leading digits; anything else is 0.
 int parse_print_width(std::string_view text);
-// `name` padded to `width`, four of them a line.
+// Returns each `name` padded to `width`, four on each line.
 std::string print_help_format(std::span<const std::string_view> names, size_t width);
 
 // "jobid,state%20, jobname%-5,all"; names may be shortened. Fails: Invalid field requested: "foo".

@@ -162,8 +162,8 @@ TEST(Sshare, HasSlurmsColumnsAndTree) {
       "GrpTRESMins       GrpTRESRaw        ID                LevelFS          \n"));
 }
 
-// root has two accounts, a with three shares and b with one; a has two users, one of whom takes part as his
-// account does.
+// root has two accounts, a with three shares and b with one; a has two users, one of whom has the
+// shares of the account.
 api::AccountsReply fair_tree() {
   api::AccountsReply tree;
   const auto add = [&](uint32_t id, const char* account, const char* parent, const char* user,
@@ -286,7 +286,7 @@ class Sreport : public ::testing::Test {
     second.set_num_cpus(1);
     second.set_start_time(at(3, 30, 0));
     second.set_eligible_time(at(3, 30, 0));
-    second.set_end_time(at(5, 0, 0));  // beyond the window
+    second.set_end_time(at(5, 0, 0));  // after the window
     jobs_ = {first, second};
   }
 
@@ -423,7 +423,7 @@ TEST_F(Sreport, WordsMayBeShortened) {
   EXPECT_TRUE(read_report_option("Start=2026-11-21", at(3, 43, 0), options));
   EXPECT_TRUE(read_report_option("end=now", at(3, 43, 0), options));
   EXPECT_EQ(options.start, at(0, 0, 0));
-  EXPECT_EQ(options.end, at(4, 0, 0));  // the hour that has begun is of it
+  EXPECT_EQ(options.end, at(4, 0, 0));  // it includes the current hour
   EXPECT_FALSE(read_report_option("nonsense=1", 0, options));
   EXPECT_FALSE(read_report_option("grouping=x", 0, options));
 }

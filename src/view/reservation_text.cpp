@@ -46,8 +46,8 @@ std::string time_of(int64_t time, const DisplayContext& context) {
   return out;
 }
 
-// Where cores are reserved they are only counted: numbers are given out here, from 0 up, what reservations
-// made before hold at the same time left out.
+// Reserved cores are only counted, so this chooses numbers, from 0 up, except those of earlier
+// reservations at the same time.
 std::string core_ids(const ReservationRecord& reservation, const ReservationRecord::Share& share,
                      const model::NodeRecord& node, const api::ReservationsReply& all) {
   const uint32_t threads = std::max(1u, node.threads_per_core());

@@ -17,11 +17,11 @@ class ReservationRecord;
 
 namespace minke::view {
 
-// `all`: all reservations, this one among them; `nodes`: all that there are, for the count of their CPUs.
+// `all` has all reservations, also this one; `nodes` has all nodes, for the count of their CPUs.
 void append_reservation_block(std::string& out, const model::ReservationRecord& reservation,
                               const api::ReservationsReply& all, const api::NodesReply& nodes,
                               const DisplayContext& context, ShowOptions options);
-// sinfo -T.
+// Writes the table of sinfo -T.
 void append_reservation_table(std::string& out, const api::ReservationsReply& reservations, bool heading,
                               const DisplayContext& context);
 

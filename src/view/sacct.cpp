@@ -25,7 +25,7 @@ template <typename Value>
 bool listed(const std::vector<Value>& wanted, const std::type_identity_t<Value>& value) {
   return wanted.empty() || std::find(wanted.begin(), wanted.end(), value) != wanted.end();
 }
-// Each one wanted is a word of the expression.
+// Each wanted constraint is a word of the expression.
 bool has_constraints(std::string_view expression, const std::vector<std::string>& wanted) {
   return std::all_of(wanted.begin(), wanted.end(), [&](const std::string& feature) {
     constexpr std::string_view kOperators = "&|,[]()*";
@@ -74,7 +74,7 @@ bool names_job(const api::JobSelector& selector, const model::JobRecord& job) {
   std::optional<uint32_t> task;
   if (job.has_array_task_id()) task = job.array_task_id();
   if (names_job(selector, job.job_id(), job.array_job_id(), task)) return true;
-  // A task that still waits is found through the record of those that wait together.
+  // A pending task is found through the record of those that wait together.
   if (task || job.array_job_id() == 0 || selector.job_id() != job.array_job_id()) return false;
   for (const model::IndexRange& wanted : selector.tasks())
     for (const model::IndexRange& waiting : job.array_pending().ranges())
@@ -82,7 +82,7 @@ bool names_job(const api::JobSelector& selector, const model::JobRecord& job) {
   return false;
 }
 
-// As sacct means it: [from, until), a window of no length being one second long.
+// The window of sacct: [from, until); a window without length is one second long.
 struct Window {
   int64_t from, until;
 };
@@ -116,7 +116,7 @@ bool was_in_states(const model::JobRecord& job, const SacctQuestion& question) {
                      [&](model::JobState state) { return was_in_state(job, state, window); });
 }
 
-// --jobs was given, whole jobs or single steps.
+// Whether --jobs was given, with whole jobs or single steps.
 bool names_jobs(const SacctQuestion& question) {
   return !question.jobs.empty() || !question.steps.empty();
 }
@@ -132,7 +132,7 @@ bool is_named(const model::JobRecord& job, const SacctQuestion& question) {
                      [&](const SacctStep& step) { return names_job(step.job, job); });
 }
 
-// What it asked for and was given, apart from states and times.
+// Whether it matches in its request and allocation; states and times aside.
 bool has_wanted_attributes(const model::JobRecord& job, const SacctQuestion& question) {
   return listed_any(question.partitions, job.partition()) && listed(question.names, job.spec().name()) &&
          listed(question.wckeys, job.spec().wckey()) && listed(question.associations, "0") &&
@@ -148,7 +148,7 @@ bool is_selected(const model::JobRecord& job, const SacctQuestion& question) {
   if (named && !is_named(job, question)) return false;
   if (!has_wanted_attributes(job, question)) return false;
   if (question.filter_states) return was_in_states(job, question);
-  // Without --jobs, what was never eligible (held, waiting for another job) is not shown.
+  // Without --jobs, jobs that were never eligible (held, waiting for another job) are not shown.
   if (!named && job.eligible_time() == 0) return false;
   if (is_finished(job.state()) && job.end_time() < question.from) return false;
   return question.until == 0 || (named ? job.submit_time() : job.eligible_time()) < question.until;
@@ -164,7 +164,7 @@ bool is_selected(const model::StepRecord& step, const model::JobRecord& job, con
   return false;
 }
 
-// Whether the job's own line belongs in the answer: not where only steps of it were named.
+// Whether the answer includes the job's own line: not if only steps of it were named.
 bool shows_allocation(const model::JobRecord& job, const SacctQuestion& question) {
   return !names_jobs(question) || is_named_whole(job, question);
 }
@@ -194,7 +194,7 @@ std::vector<SacctLine> sacct_lines(std::span<const api::AccountedJob* const> job
     const auto of_one_job = [](const api::AccountedJob* left, const api::AccountedJob* right) {
       return left->job().job_id() == right->job().job_id();
     };
-    // unique() keeps the first of each: from behind, the last run.
+    // unique() keeps the first of each, so it runs from behind to keep the last run.
     const auto kept = std::unique(selected.rbegin(), selected.rend(), of_one_job);
     selected.erase(selected.begin(), kept.base());
   }

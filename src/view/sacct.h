@@ -1,5 +1,5 @@
-// The fields of the accounting record, and which jobs a question selects. cli/sacct.cpp fetches and writes;
-// this is pure.
+// The fields of the accounting record, and the selection of jobs by a question. cli/sacct.cpp fetches and
+// writes; this is pure.
 #pragma once
 
 #include <cstdint>
@@ -55,7 +55,7 @@ struct SacctQuestion {
   int64_t from = 0;  // s since the epoch; 0: no bound
   int64_t until = 0;
   std::vector<model::JobState> states;
-  bool filter_states = false;          // also where no job of ours can be in the states named
+  bool filter_states = false;          // even if no job here can have the named states
   std::vector<api::JobSelector> jobs;  // named by --jobs, whole
   std::vector<SacctStep> steps;        // named by --jobs, single steps
   std::vector<std::string> partitions, names, accounts, qos, nodes, wckeys;
@@ -65,15 +65,15 @@ struct SacctQuestion {
   std::optional<std::pair<uint32_t, uint32_t>> num_nodes, num_cpus, time_limit;  // least and most
   bool allocations_only = false;
   bool all_runs = false;  // --duplicates: not only the last run of each job
-  bool truncate = false;  // --truncate: starts and ends as if nothing had been outside the window
+  bool truncate = false;  // --truncate: cuts starts and ends to the window
 };
 
-// The lines that answer the question, in order: jobs by id, the tasks of an array together, each with its
-// steps.
+// Returns the lines that answer the question, in order: jobs by id, the tasks of an array together,
+// each with its steps.
 std::vector<SacctLine> sacct_lines(std::span<const api::AccountedJob* const> jobs,
                                    const SacctQuestion& question);
 
-// 00:00.114 under an hour where parts of a second matter, else 00:00:12, 1-02:03:04.
+// Appends 00:00.114 if it is under an hour and has parts of a second, else 00:00:12, 1-02:03:04.
 void append_cpu_time(std::string& out, uint64_t microseconds);
 
 }  // namespace minke::view

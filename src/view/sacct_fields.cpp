@@ -1,4 +1,4 @@
-// The fields of sacct: what each says of a job's line and of a step's. What is not metered stays empty.
+// The fields of sacct, for a job's line and for a step's. Fields that are not metered stay empty.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -60,7 +60,7 @@ int64_t elapsed(const Line& line, const Context& context) {
 const model::Usage& usage(const Line& line) {
   return line.step != nullptr ? line.step->usage() : line.job->usage();
 }
-// Whether the job ever got what it asked for.
+// Whether the job ever got its resources.
 bool was_allocated(const JobRecord& job) {
   return !job.nodes().empty() || !job.node_list().empty();
 }
@@ -83,7 +83,7 @@ void account(const Line& line, const Context&, std::string& out) {
 void alloc_cpus(const Line& line, const Context&, std::string& out) {
   append_number(out, cpus(line));
 }
-// Whole nodes have more than was asked for.
+// Whole nodes have more CPUs than requested.
 uint32_t requested_cpus_of(const JobRecord& job) {
   if (!job.spec().exclusive() || job.num_tasks() == 0) return job.num_cpus();
   return job.num_tasks() * std::max(1u, job.spec().cpus_per_task());
@@ -283,7 +283,7 @@ void consumed_energy_raw(const Line& line, const Context& context, std::string& 
   const uint64_t joules = usage(line).energy_joules();
   joules == 0 ? step_zero(line, context, out) : append_number(out, static_cast<int64_t>(joules));
 }
-// "cpu=00:00:01,fs/disk=12,mem=4K,pages=0": what `amount` makes of each; GPUs stand among them by name.
+// Appends "cpu=00:00:01,fs/disk=12,mem=4K,pages=0", each formatted by `amount`; GPUs are sorted in by name.
 template <typename Amount>
 void usage_in(const Line& line, std::string& out, Amount amount, MeasuredAs gpus = MeasuredAs::kNot) {
   if (line.step == nullptr) return;
@@ -295,7 +295,7 @@ void usage_in(const Line& line, std::string& out, Amount amount, MeasuredAs gpus
     amount(what);
   }
 }
-// Of these lists disk bytes are plain numbers.
+// In these lists disk bytes are plain numbers.
 void append_listed(Metered what, uint64_t amount, const Context& context, std::string& out) {
   if (what == Metered::kRead || what == Metered::kWrite) {
     append_number(out, static_cast<int64_t>(amount));

@@ -1,5 +1,5 @@
-// What sdiag prints of the daemon's counters, in Slurm's layout: programs that watch clusters read it line by
-// line. Pure.
+// The output of sdiag from the daemon's counters, in Slurm's layout: programs that watch clusters read it
+// line by line. Pure.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ namespace minke::view {
 enum class RequestOrder { kByCount, kById, kByTotalTime, kByAverageTime };
 
 std::string sdiag_report(const api::DiagnosticsReply& reply, RequestOrder order);
-// The "statistics" of the document.
+// Writes the "statistics" of the document.
 void describe_diagnostics(Document& document, const api::DiagnosticsReply& reply);
 
 }  // namespace minke::view

@@ -11,7 +11,7 @@ class AccountedJob;
 
 namespace minke::view {
 
-// Memory is that of the step that used most: its largest process, times the number of its tasks.
+// The memory is that of the step that used most: its largest process, times the number of its tasks.
 std::string seff_report(const api::AccountedJob& accounted, const DisplayContext& context);
 
 }  // namespace minke::view

@@ -1,4 +1,4 @@
-// OverSubscribe of a job, as squeue and scontrol tell it.
+// OverSubscribe of a job, as in squeue and scontrol.
 #pragma once
 
 #include <string_view>
@@ -9,7 +9,7 @@ class JobSpec;
 
 namespace minke::view {
 
-// "YES", "USER", "MCS", "NO" (whole nodes) or "OK": as the partition has it.
+// "YES", "USER", "MCS", "NO" (whole nodes) or "OK": as in the partition.
 inline std::string_view sharing_text(const model::JobSpec& spec) {
   if (spec.oversubscribe()) return "YES";
   if (spec.exclusive_mode() == "user") return "USER";

@@ -16,13 +16,13 @@ namespace {
 using model::NodeRecord;
 using model::PartitionRecord;
 
-// %all, with the blanks that Slurm puts after the capital letters.
+// %all, with the blanks that Slurm has after the capital letters.
 constexpr const char* kAllFields =
     "%a|%b|%c|%d|%e|%f|%g|%h|%l|%m|%n|%o|%p|%r|%s|%t|%u|%v|%w|%z|%A |%B |%C |%D |%E |%F |%G |%H |%I |%L |%M "
     "|%N |"
     "%O |%P |%R |%S |%T |%U |%V |%X |%Y |%Z ";
 
-// Fields by which nodes are told apart when shown. Others are counts, or numbers that a line can span.
+// Fields whose values separate nodes when shown. Others are counts, or numbers that a line shows as a range.
 constexpr std::string_view kPartitionFields[] = {
     "available",    "groups",    "oversubscribe", "share",       "time",
     "prioritytier", "root",      "size",          "defaulttime", "priorityjobfactor",
@@ -46,11 +46,11 @@ bool contains(const auto& values, std::string_view value) {
   return std::find(std::begin(values), std::end(values), value) != std::end(values);
 }
 
-// Drain goes beside a base state: an idle node that drains is both "idle" and "drain", as in sinfo.
+// Drain combines with a base state: a draining idle node is both "idle" and "drain", as in sinfo.
 bool is_in_state(const NodeRecord& node, std::string_view word) {
   ShownNodeState state = sinfo_state(node);
   bool busy = state.base == NodeBaseState::kAllocated || state.base == NodeBaseState::kMixed;
-  if (word == "alloc" || word == "allocated") return busy;  // a mixed node is an allocated one, too
+  if (word == "alloc" || word == "allocated") return busy;  // a mixed node also counts as allocated
   if (word == "mix" || word == "mixed") return state.base == NodeBaseState::kMixed;
   if (word == "idle") return state.base == NodeBaseState::kIdle;
   if (word == "down") return state.base == NodeBaseState::kDown;
@@ -80,7 +80,7 @@ bool is_selected(const NodeRecord& node, const SinfoOptions& options) {
                      });
 }
 
-// A line, and where its partition and the first of its nodes stand in the configuration.
+// A line, with the places of its partition and first node in the configuration.
 struct PlacedLine {
   NodeLine line;
   size_t partition = 0;
@@ -91,7 +91,7 @@ template <typename Key>
 int order(const Key& left, const Key& right) {
   return left < right ? -1 : right < left ? 1 : 0;
 }
-// Of a line, the first node counts; a line without nodes has the empty value.
+// The value of a line's first node; an empty one for a line without nodes.
 template <auto value>
 int by_node(const PlacedLine& left, const PlacedLine& right) {
   using Value = std::decay_t<std::invoke_result_t<decltype(value), const NodeRecord&>>;
@@ -126,7 +126,7 @@ using Compare = int (*)(const PlacedLine& left, const PlacedLine& right);
 constexpr struct {
   char letter;
   Compare compare;
-  Compare as_configured = nullptr;  // after a '#', where that differs
+  Compare as_configured = nullptr;  // after a '#', if that differs
 } kSortKeys[] = {
     {'P', by_partition<&PartitionRecord::name>, by_partition_place},
     {'R', by_partition<&PartitionRecord::name>, by_partition_place},
@@ -187,7 +187,7 @@ void sort_lines(std::vector<PlacedLine>& lines, std::string_view sort) {
   });
 }
 
-// Nodes go to the line that has the same values in all fields that are shown and tell nodes apart.
+// Groups the nodes whose shown separating fields have the same values into one line.
 class LineGroups {
  public:
   LineGroups(const SinfoOptions& options, const Table<NodeLine>& table, const DisplayContext& context)
@@ -214,7 +214,7 @@ class LineGroups {
       if (options_.node_oriented) key += partition.name() + "\n" + node.name();
       add(std::move(key), {std::move(line), place, n});
     }
-    // A partition without such nodes has a line only where lines are of partitions.
+    // A partition without such nodes has a line only if lines show partitions.
     if (found || options_.node_oriented || options_.list_reasons || !shows_partitions_) return;
     add(partition_key, {without_nodes, place, nodes.size()});
   }

@@ -1,4 +1,4 @@
-// What sinfo was asked, and the table that answers it: nodes, grouped by what they have in common.
+// The options of sinfo, and the table that answers it: nodes, grouped by their common values.
 //
 // Nodes whose shown values are equal share a line; numbers such as CPUs and memory may differ within one
 // unless
@@ -24,7 +24,7 @@ class PartitionRecord;
 
 namespace minke::view {
 
-// The nodes of one partition that share a line; no nodes: the partition has none that were asked for.
+// The nodes of one partition that share a line; without nodes the partition has no matching ones.
 struct NodeLine {
   const model::PartitionRecord* partition = nullptr;
   std::vector<const model::NodeRecord*> nodes;
@@ -46,7 +46,7 @@ struct SinfoOptions {
   bool long_list = false;
   bool node_oriented = false;
   bool list_reasons = false;
-  bool reservations = false;  // -T: these, not nodes
+  bool reservations = false;  // -T: shows these, not nodes
   bool summarize = false;
   bool no_header = false;
   bool verbose = false;
@@ -62,10 +62,10 @@ struct LineCounts {
 LineCounts count_nodes(const NodeLine& line);
 LineCounts count_cpus(const NodeLine& line);
 
-// Splits a --states list ("idle,drain", "idle&drain", "all"). Fails on a word that is no state.
+// Splits a --states list ("idle,drain", "idle&drain", "all"). Fails on an unknown state.
 Result<std::vector<std::vector<std::string>>> parse_node_states(std::string_view text);
 
-// Widths of the default formats depend on the longest names.
+// The default formats' widths depend on the longest names.
 Table<NodeLine> node_table(const SinfoOptions& options, std::span<const model::NodeRecord* const> nodes,
                            std::span<const model::PartitionRecord* const> partitions,
                            std::vector<std::string>& problems);

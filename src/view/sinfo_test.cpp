@@ -192,7 +192,7 @@ TEST_F(Sinfo, LongPartitionNamesWidenTheirColumn) {
 }
 
 TEST_F(Sinfo, SortsAsAsked) {
-  partitions_[1].set_name("batch");  // comes first by its name, not in the configuration
+  partitions_[1].set_name("batch");  // first by name, but not in the configuration
   nodes_[0].set_partitions(1, "batch");
   nodes_[1].set_partitions(1, "batch");
   SinfoOptions options;

@@ -1,4 +1,4 @@
-// What sprio shows: how the priority of each job that waits is made up.
+// The output of sprio: the factors of each pending job's priority.
 //
 // With priorities by submission there is one factor, the order; Slurm's weighted factors (age, fair share,
 // size, partition, QOS) have no weight then. Columns of factors without weight are left out unless asked for,
@@ -42,10 +42,10 @@ struct SprioOptions {
   bool show_user = false;  // users were named
 };
 
-// A line for each job that waits, is not held, and each of its partitions.
+// Returns a line for each pending job that is not held, and each of its partitions.
 std::vector<PriorityLine> priority_lines(std::span<const model::JobRecord* const> jobs,
                                          const SprioOptions& options);
-// What is no field is named in `problems`.
+// Names unknown fields in `problems`.
 Table<PriorityLine> priority_table(const SprioOptions& options, std::vector<std::string>& problems);
 void describe_priority(Document& document, const PriorityLine& line, const DisplayContext& context);
 

@@ -18,7 +18,7 @@ constexpr const char* kLongFormat = "%.18i %.9P %.8j %.8u %.8T %.10M %.9l %.6D %
 constexpr const char* kStartFormat = "%.18i %.9P %.8j %.8u %.2t %.19S %.6D %20Y %R";
 constexpr const char* kStateFormat = "%.18i %.9T";
 
-// What QueryJobsRequest::brief brings.
+// The fields that QueryJobsRequest::brief brings.
 constexpr std::string_view kBriefFields[] = {
     "account",      "arrayjobid", "arraytaskid",  "batchhost",  "groupid",    "groupname",  "jobarrayid",
     "jobid",        "name",       "nodelist",     "numcpus",    "numnodes",   "numtasks",   "partition",
@@ -45,7 +45,7 @@ bool holds(const model::IndexRange& range, uint32_t index) {
          (index - range.first()) % std::max(1u, range.step()) == 0;
 }
 
-// Whether a selector names this job, and for one with tasks, which of those that wait.
+// Whether a selector names this job, and for one with tasks, which of the pending ones.
 struct TaskSelection {
   bool named = false;
   bool all_tasks = false;
@@ -124,7 +124,7 @@ void add_lines(const model::JobRecord& job, const SqueueOptions& options, std::v
   }
 }
 
-// A job that waits may name several partitions.
+// A pending job may name several partitions.
 bool in_partitions(const model::JobRecord& job, const std::vector<std::string>& partitions) {
   for (std::string_view partition : text::split(job.partition(), ','))
     if (contains(partitions, partition)) return true;
@@ -136,7 +136,7 @@ struct SortKey {
   bool descending;
 };
 
-// Slurm's squeue sorts by these, not by all that it shows, and looks at the last one first.
+// Slurm's squeue sorts by these, not by every field it shows, and applies the last one first.
 Result<std::vector<SortKey>> parse_sort(std::string_view text) {
   constexpr std::string_view kLetters = ",+-BcCdDefgGhHiIjJlLmMnNOpPQStTuUvVz";
   if (const size_t wrong = text.find_last_not_of(kLetters); wrong != std::string_view::npos)
@@ -153,12 +153,12 @@ Result<std::vector<SortKey>> parse_sort(std::string_view text) {
     keys.push_back({*key, descending});
     descending = false;
   }
-  // What is equal is in the order of submission, tasks in that of their array.
+  // Equal lines are in the order of submission, tasks in that of their array.
   keys.push_back({*job_sort_key('i'), false});
   return keys;
 }
 
-// Puts `value` of each line into column `column` of `ranks` as a number that orders as it does.
+// Puts `value` of each line into column `column` of `ranks` as a number with the same order.
 void rank_numbers(const std::vector<JobLine>& lines, const SortKey& key, const DisplayContext& context,
                   size_t column, size_t columns, std::vector<int64_t>& ranks) {
   for (size_t i = 0; i < lines.size(); ++i) {
@@ -166,12 +166,12 @@ void rank_numbers(const std::vector<JobLine>& lines, const SortKey& key, const D
     ranks[i * columns + column] = key.descending ? ~number : number;
   }
 }
-// Of texts there are few different ones, mostly: these are put in order once, and lines then compare by
-// number.
+// Usually there are few different texts: this sorts them once, and lines then
+// compare by number.
 void rank_texts(const std::vector<JobLine>& lines, const SortKey& key, size_t column, size_t columns,
                 std::vector<int64_t>& ranks) {
   std::unordered_map<std::string_view, int64_t> rank_by_text;
-  std::string_view last;  // neighbours mostly have the same: then there is nothing to look up
+  std::string_view last;  // neighbours are mostly equal, which saves a look-up
   for (const JobLine& line : lines) {
     const std::string_view text = key.key.text(line);
     if (rank_by_text.empty() || text != last) rank_by_text.try_emplace(text, 0);
@@ -226,8 +226,8 @@ api::JobFilter job_filter(const SqueueOptions& options) {
   filter.mutable_accounts()->Add(options.accounts.begin(), options.accounts.end());
   filter.mutable_qos()->Add(options.qos.begin(), options.qos.end());
   filter.mutable_nodes()->Add(options.nodes.begin(), options.nodes.end());
-  // A single job must be found whatever its state, or else be reported as unknown. What is completing has
-  // ended already, so that one state more is needed to see it.
+  // A single job must be found in any state, or else be reported as unknown. A completing job has ended
+  // already, so one more state is needed to see it.
   bool any_state =
       options.all_states || options.completing_state || options.jobs.size() == 1 ||
       std::any_of(options.states.begin(), options.states.end(), [](model::JobState state) {

@@ -1,4 +1,4 @@
-// What squeue was asked, and the table that answers it: options, filter, lines in order, text.
+// The options of squeue, and the table that answers it: filter, lines in order, text.
 //
 // cli/squeue.cpp fetches and writes; everything here is a function of its arguments and may be tested without
 // a daemon. One thread.
@@ -43,7 +43,7 @@ struct SqueueOptions {
   std::vector<uint32_t> uids;  // of `users`, by the command
   std::vector<model::JobState> states;
   std::optional<std::string> clusters;  // -M
-  bool nothing = false;                 // a filter without a name in it: no job is meant
+  bool nothing = false;                 // a filter without a name in it: it matches no job
   bool all_states = false;
   bool completing_state = false;  // COMPLETING named among the states
   bool configuring_state = false;
@@ -67,15 +67,15 @@ struct SqueueOptions {
 
 api::JobFilter job_filter(const SqueueOptions& options);
 
-// The lines that the options select, in their order. The records must outlive them. Fails on a sort key that
-// is none.
+// Returns the lines that the options select, in their order. The records must outlive them. Fails on
+// an unknown sort key.
 Result<std::vector<JobLine>> job_lines(std::span<const model::JobRecord* const> jobs,
                                        const SqueueOptions& options, const DisplayContext& context);
 
-// Whether short records (QueryJobsRequest::brief) have all that the table, the sorting and the filters need.
+// Whether short records (QueryJobsRequest::brief) suffice for the table, the order and the filters.
 bool brief_records_suffice(const SqueueOptions& options, const Table<JobLine>& table);
 
-// What is no field is named in `problems`, for stderr; the table does without it.
+// Names unknown fields in `problems`, for stderr; the table omits them.
 Table<JobLine> job_table(const SqueueOptions& options, std::vector<std::string>& problems);
 
 }  // namespace minke::view

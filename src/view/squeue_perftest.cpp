@@ -1,4 +1,4 @@
-// How long squeue takes for 100 k waiting jobs once it has the daemon's bytes: decoding, sorting, printing.
+// How long squeue takes for 100 k pending jobs once it has the daemon's bytes: decoding, sorting, printing.
 #include <benchmark/benchmark.h>
 
 #include "api/jobs.pb.h"

@@ -210,7 +210,7 @@ TEST_F(Squeue, SortsAsAsked) {
   EXPECT_EQ(listing(options), "23\n48_5\n47\n48_[7-9%2]\n49_[1,3,5,7,9,11,20,22-30]\n29\n50\n");
   options.sort = "o!";
   EXPECT_EQ(listing(options), "Invalid sort specification: !");
-  options.sort = "o,i";  // shown, but nothing to sort by
+  options.sort = "o,i";  // shown, but not a sort key
   EXPECT_EQ(listing(options), "Invalid sort specification: o");
 }
 
@@ -224,7 +224,7 @@ TEST_F(Squeue, PartitionListsMatchEachOfTheirNames) {
   options.partitions = {"main", "short"};
   options.jobs.emplace_back().set_job_id(29);
   EXPECT_EQ(listing(options), "29 main\n29 short\n");
-  // By priority, the tier of the partition counts before the job's own.
+  // By priority, the partition's tier counts before the job's own priority.
   options.sort = "p";
   options.partition_tiers = {{"main", 2}, {"short", 1}};
   EXPECT_EQ(listing(options), "29 short\n29 main\n");
@@ -292,7 +292,7 @@ TEST_F(Squeue, StepsBesideTheirJobs) {
   steps[1].set_job_id(47);
   steps[1].set_kind(model::STEP_BATCH);
   steps[2].set_job_id(47);
-  steps[3].set_job_id(99);  // of a job that is not there
+  steps[3].set_job_id(99);  // its job is missing
   std::vector<const model::StepRecord*> step_pointers;
   for (model::StepRecord& step : steps) {
     step.set_state(model::JOB_RUNNING);

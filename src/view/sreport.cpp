@@ -16,11 +16,11 @@
 namespace minke::view {
 namespace {
 
-// One line of a report; which fields mean something depends on the report.
+// One line of a report; the report determines which fields are used.
 struct Row {
   std::string account, login, proper, wckey, tres;
   double used = 0, allocated = 0, idle = 0, planned = 0, reported = 0;
-  double total = 0;  // what percentages are of
+  double total = 0;  // 100 % for percentages
 };
 
 struct RowContext {
@@ -29,9 +29,9 @@ struct RowContext {
 };
 using Field = PrintField<Row, RowContext>;
 
-// In which unit seconds stand, and whether their share does; by ReportUnit.
+// The unit of seconds, and whether their share is shown; by ReportUnit.
 constexpr struct {
-  double divisor;  // 0: the share alone
+  double divisor;  // 0: only the share
   bool with_share;
 } kUnits[] = {{1, false}, {60, false}, {3600, false}, {0, true}, {1, true}, {60, true}, {3600, true}};
 
@@ -247,8 +247,8 @@ class Tally::Lines {
   RowContext context_;
   std::string& out_;
   std::vector<Tres> tres_;
-  TresSeconds rates_{};     // what the cluster has
-  TresSeconds capacity_{};  // what it had within the window
+  TresSeconds rates_{};     // of the whole cluster
+  TresSeconds capacity_{};  // of the cluster within the window
 };
 
 void Tally::Lines::cluster() {
@@ -260,7 +260,7 @@ void Tally::Lines::cluster() {
     row.reported = row.total = capacity_[i];
     row.allocated = std::min(tally_.allocated_[i], row.reported);
     const double left = row.reported - row.allocated;
-    // What waits could have had only what was free.
+    // Pending jobs could have had only what was free.
     row.planned = tres == Tres::kCpu ? std::min(tally_.planned_[i], left) : 0;
     row.idle = left - row.planned;
     print(row);

@@ -1,6 +1,6 @@
-// The reports of sreport: what jobs used of the cluster within a window of time, by account, user or size.
+// The reports of sreport: usage of the cluster within a window of time, by account, user or size.
 //
-// A Tally takes one accounted job after the other and keeps sums only, so that a report over a million jobs
+// A Tally takes one accounted job after the other and keeps only sums, so that a report over a million jobs
 // needs no memory for them. Pure; one thread.
 #pragma once
 
@@ -50,21 +50,21 @@ using TresSeconds = std::array<double, kTresNames.size()>;
 
 struct ReportOptions {
   Report report = Report::kClusterUtilization;
-  int64_t start = 0, end = 0;  // s since the epoch; the end is not of it
+  int64_t start = 0, end = 0;  // s since the epoch; the end is excluded
   ReportUnit unit = ReportUnit::kMinutes;
-  std::vector<Tres> tres;  // empty: CPUs, without a column that says so
+  std::vector<Tres> tres;  // empty: CPUs, without a column for the name
   std::string format;      // empty: the report's own
   std::vector<std::string> accounts, users, wckeys, partitions, nodes, gids;
   std::vector<uint32_t> jobs;
   std::vector<uint32_t> grouping = {50, 250, 500, 1000};  // sizes at which another column begins
   uint32_t top_count = 10;
   bool group_accounts = false;   // of a user, in the top list
-  bool print_job_count = false;  // how many jobs, not how long
+  bool print_job_count = false;  // shows how many jobs, not how long
   bool no_header = false;
   PrintLayout layout = PrintLayout::kFixed;
 };
 
-// What the cluster has, as it stands.
+// The current resources of the cluster.
 struct ClusterSize {
   std::string name;
   double cpus = 0, memory_mib = 0, nodes = 0, gpus = 0;
@@ -75,7 +75,7 @@ class Tally {
   Tally(const ReportOptions& options, int64_t now) : options_(options), now_(now) {}
   void add(const model::JobRecord& job);
 
-  // The whole report, header and all. Fails on an unknown field.
+  // Returns the whole report, header and all. Fails on an unknown field.
   Result<std::string> print(const ClusterSize& cluster) const;
 
  private:
@@ -106,13 +106,13 @@ class Tally {
 std::string report_heading(const ReportOptions& options);
 bool reports_sizes(Report report);  // of jobs
 
-// "Start", "users=…": names may be shortened, in any case. Times are rounded to hours as Slurm's are. Fails
-// with Slurm's words.
+// Reads "Start", "users=…": names may be abbreviated, in any case. Times are rounded to hours as in Slurm.
+// Fails with Slurm's words.
 Status read_report_option(std::string_view word, int64_t now, ReportOptions& options);
 Result<Report> find_report(std::string_view group, std::string_view name);
 Result<ReportUnit> find_unit(std::string_view text);
 Result<std::vector<Tres>> find_tres(std::string_view list);
-// Yesterday, from midnight to midnight.
+// Sets the window to yesterday, from midnight to midnight.
 void set_default_window(int64_t now, ReportOptions& options);
 
 }  // namespace minke::view

@@ -1,4 +1,4 @@
-// The lines above a report: what it is of, of which time, and in what units.
+// The lines above a report: its name, its window, and its units.
 #include <fmt/format.h>
 
 #include "text/timestamp.h"

@@ -18,7 +18,7 @@ struct NamedReport {
   std::string_view group, name;
   Report report;
 };
-// In the order in which a shortened name is looked for.
+// An abbreviated name means the first match in this order.
 constexpr NamedReport kReports[] = {
     {"cluster", "AccountUtilizationByUser", Report::kAccountUtilizationByUser},
     {"cluster", "UserUtilizationByAccount", Report::kUserUtilizationByAccount},
@@ -52,7 +52,7 @@ bool is_option(std::string_view name, std::string_view full) {
   return !name.empty() && text::starts_with_ignoring_case(full, name);
 }
 
-// What a condition does with its value; `now` is what times are told from.
+// Applies a condition's value; times are relative to `now`.
 using SetCondition = Status (*)(std::string_view value, int64_t now, ReportOptions& options);
 
 Status set_grouping(std::string_view value, int64_t, ReportOptions& options) {
@@ -115,12 +115,12 @@ Status set_group(std::string_view, int64_t, ReportOptions& options) {
   return {};
 }
 
-// Of several clusters, or of how accounts below one another are shown: there is one of each.
+// Settings of several clusters, or of nested accounts: there is only one way for each.
 Status ignore(std::string_view, int64_t, ReportOptions&) {
   return {};
 }
 
-// In the order in which a shortened name is looked for.
+// An abbreviated name means the first match in this order.
 struct Condition {
   std::string_view name;
   size_t shortest;
@@ -171,7 +171,7 @@ Result<ReportUnit> find_unit(std::string_view text) {
       {"HourPer", ReportUnit::kHoursPercent},  {"Seconds", ReportUnit::kSeconds},
       {"Minutes", ReportUnit::kMinutes},       {"Hours", ReportUnit::kHours},
       {"Percent", ReportUnit::kPercent}};
-  // A shortened name means the plain unit; with "Per" in it, both.
+  // An abbreviated name means the plain unit; with "Per" in it, both.
   for (const auto& [name, unit] : kUnits)
     if (text::equals_ignoring_case(text, name)) return unit;
   for (const auto& [name, unit] : kUnits)

@@ -24,7 +24,7 @@ constexpr uint32_t kSharesOfParent = 0x7fffffff;
 bool is_user(const Line& line) {
   return !line.user.empty();
 }
-// Of what a level has, its share against its use; without use there is no end to it.
+// The level's share divided by its use; without use it is infinite.
 double level_fair_share(const Line& line) {
   if (line.rank) return line.rank->level;
   return line.norm_usage == 0 ? INFINITY : line.norm_shares / line.norm_usage;
@@ -113,8 +113,8 @@ constexpr ShareField kFields[] = {
     {"User", 10, kPlus, user},
 };
 
-// The fair tree of the reply: who stands below whom, and what share each has of its level. An association
-// goes by its place in the reply.
+// The fair tree of the reply: the parent of each association, and its share of its level. An association is
+// named by its place in the reply.
 class ShareTree {
  public:
   explicit ShareTree(const api::AccountsReply& reply) : reply_(reply) {
@@ -126,7 +126,7 @@ class ShareTree {
         shares_below_[static_cast<size_t>(parent)] += weight(i);
   }
 
-  // What the line of the association shows; its names and usage aside.
+  // The shown values of an association's line, except names and usage.
   int depth(int place) const {
     int depth = 0;
     for (int above = parent_of(place); above >= 0; above = parent_of(above)) ++depth;
@@ -162,7 +162,7 @@ class ShareTree {
   uint32_t shares(int place) const {
     return reply_.shares_size() > place ? reply_.shares(place) : reply_.associations(place).shares();
   }
-  // One that takes part as its parent does counts as one share.
+  // One that has its parent's shares counts as one share.
   uint32_t weight(int place) const { return shares(place) == kSharesOfParent ? 1 : shares(place); }
   double whole_usage() const { return reply_.usage_size() > 0 ? reply_.usage(0).raw() : 0; }
   double effective_usage(int place) const {

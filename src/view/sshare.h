@@ -1,8 +1,8 @@
-// What sshare shows: the tree of associations with its shares, and what was used of them.
+// The output of sshare: the tree of associations with its shares, and their usage.
 //
-// Where no accounts are kept, the tree is as small as it can be: the account root, and under it one
-// association for each user of the cluster. Usage counts CPU seconds, each job's decaying by half every week
-// after its end, as Slurm's does with its default settings. Pure.
+// Without accounts, the tree is as small as possible: the account root, and under it one association for each
+// user of the cluster. Usage counts CPU seconds; each job's halves every week after its end, as in Slurm's
+// default settings. Pure.
 #pragma once
 
 #include <cstdint>
@@ -30,13 +30,13 @@ inline constexpr int64_t kUsageMemory = 10 * kUsageHalfLife;   // what ended bef
 
 struct ShareUsage {
   double cpu_seconds = 0;  // decayed
-  // What the running jobs may still use, in minutes of each.
+  // The amounts that running jobs may still use, in minutes of each.
   double cpu_minutes = 0, memory_minutes = 0, node_minutes = 0, gpu_minutes = 0;
 
   void add(const model::JobRecord& job, int64_t now);
 };
 
-// Where accounts are kept: what the fair tree says of an association.
+// With accounts: the fair tree's values of an association.
 struct ShareRank {
   uint32_t id = 0;
   uint32_t shares = 1;
@@ -58,10 +58,10 @@ using ShareField = PrintField<ShareLine, DisplayContext>;
 std::span<const ShareField> share_fields();
 std::string share_help_format();
 
-// Of one user and root: with `users_only` the user's alone, without its indentation.
+// Returns the lines of one user and root: with `users_only` only the user's, without its indentation.
 std::vector<ShareLine> share_lines(const std::string& user, const ShareUsage& usage, bool users_only);
-// The whole tree of accounts, or what is wanted of it (empty: all). `usage` is filled with what the lines
-// point into.
+// Returns the tree of accounts, or its wanted part (empty: all). Fills `usage` with the data that
+// the lines point into.
 struct ShareWanted {
   std::vector<std::string> accounts, users;
   bool users_only = false;

@@ -1,4 +1,4 @@
-// The fields of sstat: what the tasks of a running step use now. Pure.
+// The fields of sstat: the current usage of a running step's tasks. Pure.
 #pragma once
 
 #include <span>

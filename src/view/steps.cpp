@@ -88,7 +88,7 @@ void gres(const StepLine& line, const Context&, std::string& out) {
 constexpr Overflow kCut = Overflow::kCut;
 constexpr Overflow kSpill = Overflow::kSpill;
 
-// Letters first, in the order in which %all prints them. The titles are Slurm's, also where they surprise.
+// Letters first, in the order of %all. The titles are Slurm's, even if they are surprising.
 constexpr TableField<StepLine> kFields[] = {
     {'b', "tres-per-node", "TRES_PER_JOB", kCut, kCut, gres},
     {'i', "stepid", "STEPID", kCut, kCut, step_id},

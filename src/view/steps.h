@@ -1,4 +1,4 @@
-// squeue --steps: the table of running steps, each beside the job that it belongs to. Pure.
+// squeue --steps: the table of running steps, each with its job. Pure.
 #pragma once
 
 #include <span>
@@ -21,13 +21,13 @@ struct StepLine {
   const model::JobRecord* job = nullptr;
 };
 
-// Pairs steps with their jobs (a step whose job is not there is left out), keeps what the options select,
-// sorts.
+// Pairs steps with their jobs (steps without one are left out), keeps those that the options
+// select, and sorts them.
 Result<std::vector<StepLine>> step_lines(std::span<const model::StepRecord* const> steps,
                                          std::span<const model::JobRecord* const> jobs,
                                          const SqueueOptions& options);
 
-// What is no field is named in `problems`, for stderr; the table does without it.
+// Names unknown fields in `problems`, for stderr; the table omits them.
 Table<StepLine> step_table(const SqueueOptions& options, std::vector<std::string>& problems);
 
 }  // namespace minke::view

@@ -1,5 +1,5 @@
-// A table: fields of a record, laid out as a format string of cli/columns.h asks. One for jobs, steps and
-// nodes.
+// A table: the fields of a record, laid out by a format string of cli/columns.h. One kind of table serves
+// jobs, steps and nodes.
 //
 // A field appends its value to the line that is being built; nothing is allocated per value, so that hundreds
 // of thousands of lines print in a fraction of a second. Pure; a Table may be used by one thread at a time.
@@ -46,7 +46,7 @@ class Table {
  public:
   using Fields = std::span<const TableField<Line>>;
 
-  // -o. What is no field stays in the table as it was written, and is named in `problems`.
+  // Parses -o. An unknown field stays in the table as written, and is named in `problems`.
   static Table from_short_format(Fields fields, std::string_view format, std::vector<std::string>& problems) {
     Table table;
     FormatRequest parsed = parse_short_format(format);
@@ -65,7 +65,7 @@ class Table {
     return table;
   }
 
-  // -O. What is no field is left out, and named in `problems`.
+  // Parses -O. An unknown field is left out, and named in `problems`.
   static Table from_long_format(Fields fields, std::string_view format, std::vector<std::string>& problems) {
     Table table;
     for (ColumnRequest& request : parse_long_format(format).columns) {
@@ -115,7 +115,7 @@ class Table {
     out += '\n';
   }
 
-  // Whether everything that the table shows is one of these.
+  // Whether the table shows only these fields.
   bool shows_only(std::span<const std::string_view> field_names) const {
     for (const Column& column : columns_)
       if (column.field != nullptr &&
@@ -124,7 +124,7 @@ class Table {
     return true;
   }
 
-  // Whether the table shows the field: what decides how sinfo groups nodes.
+  // Whether the table shows the field: this decides how sinfo groups nodes.
   bool shows(std::string_view field_name) const {
     for (const Column& column : columns_)
       if (column.field != nullptr && column.field->name == field_name) return true;

@@ -1,5 +1,5 @@
-// Records for the tests of the listings: jobs and nodes as a real Slurm 22.05 had them when it printed what
-// the tests expect. Its clock stood in UTC on 2026-11-21; times here are seconds after that midnight.
+// Records for the tests of the listings: jobs and nodes as in a real Slurm 22.05 when it printed the expected
+// texts. Its clock was on 2026-11-21 in UTC; times here are seconds after that midnight.
 #pragma once
 
 #include <cstdint>

@@ -42,7 +42,7 @@ void append_elapsed(std::string& out, int64_t seconds) {
     out += text::format_seconds_short(seconds);
     return;
   }
-  // Most of what waits, or has just begun: without the detour over printf.
+  // The usual case of pending and young jobs: avoids the detour through printf.
   append_number(out, seconds / 60);
   out += ':';
   out += static_cast<char>('0' + seconds % 60 / 10);
@@ -141,7 +141,7 @@ void append_step_id(std::string& out, const model::StepRecord& step, bool raw, c
 
 void append_dependencies(std::string& out, const model::JobRecord& job) {
   if (job.spec().dependencies().empty() ||
-      job.state() != model::JOB_PENDING) {  // what has begun waits for nothing
+      job.state() != model::JOB_PENDING) {  // a job that has begun waits for nothing
     out += "(null)";
     return;
   }
@@ -196,7 +196,7 @@ std::string_view state_code(const model::JobRecord& job) {
   return text::job_state_compact(job.state(), job.completing());
 }
 std::string_view reason_text(const model::JobRecord& job) {
-  // Of a job that is held, what it says of itself: "job requeued in held state".
+  // A held job shows its own detail: "job requeued in held state".
   const bool in_other_words =
       job.priority() == 0 || job.reason() == model::WAIT_HELD || job.reason() == model::WAIT_NODE_NOT_AVAIL;
   if (job.state() == model::JOB_PENDING && in_other_words && !job.reason_detail().empty())
@@ -251,8 +251,8 @@ text::TresAmounts tres_of(const model::StepRecord& step) {
 
 void append_tres(std::string& out, const text::TresAmounts& amounts, text::TresOrder order,
                  const DisplayContext& context, std::optional<text::Unit> unit) {
-  // Slurm lists GPUs once, as gres/gpu, where AccountingStorageTRES names no type; who adds up all that is
-  // listed would otherwise count them twice.
+  // Slurm lists GPUs once, as gres/gpu, if AccountingStorageTRES names no type; a program that adds up the
+  // list would otherwise count them twice.
   const char* typed = std::getenv("MINKE_TYPED_TRES");
   text::TresAmounts listed = amounts;
   if (typed == nullptr || std::string_view(typed) != "1") {
@@ -316,13 +316,13 @@ MemoryRequest memory_request(const model::JobRecord& job) {
   const model::JobSpec& spec = job.spec();
   if (spec.has_mem_per_node_mib()) return {spec.mem_per_node_mib(), false};
   if (spec.has_mem_per_cpu_mib()) return {spec.mem_per_cpu_mib(), spec.mem_per_cpu_mib() != 0};
-  // Where the partition has no default it is none, for the node.
+  // Without a default of the partition there is none, for the node.
   if (job.memory_mib() == 0) return {0, false};
   return {job.num_cpus() == 0 ? job.memory_mib() : job.memory_mib() / job.num_cpus(), true};
 }
 
 uint32_t cpus_of_a_task(const model::JobSpec& spec) {
-  // Slurm does not work it out for GPUs of a type.
+  // Slurm does not compute it for GPUs of a type.
   const bool by_gpus = spec.gpus_per_task_size() == 1 && spec.gpus_per_task(0).type().empty();
   if (spec.has_cpus_per_task() || !spec.has_cpus_per_gpu() || !by_gpus)
     return std::max(1U, spec.cpus_per_task());
@@ -332,7 +332,7 @@ uint32_t cpus_of_a_task(const model::JobSpec& spec) {
 
 uint32_t min_cpus_per_node(const model::JobSpec& spec) {
   const uint32_t cpus_per_task = cpus_of_a_task(spec);
-  // A single task takes no more than its own, however many might be on a node.
+  // A single task takes only its own, however many might be on a node.
   const uint32_t tasks = spec.has_ntasks() && spec.ntasks() == 1 ? 1 : spec.ntasks_per_node();
   return std::max({spec.min_cpus(), cpus_per_task, cpus_per_task * tasks});
 }

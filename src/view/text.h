@@ -1,8 +1,8 @@
-// How the values of jobs, nodes and steps read in squeue, sinfo, sacct and scontrol: the small texts they
-// share.
+// The values of jobs, nodes and steps as text in squeue, sinfo, sacct and scontrol: the
+// small texts they share.
 //
-// Everything appends to a line under construction. What it depends on beside the value (time, environment) is
-// in DisplayContext, read once by the command, so that the rest is pure; any thread.
+// Every function appends to a line in preparation. Other inputs than the value (time, environment) are in
+// DisplayContext, which the command reads once, so that the rest is pure; any thread.
 #pragma once
 
 #include <cstdint>
@@ -34,48 +34,48 @@ struct DisplayContext {
   std::string cluster_name;
 };
 
-// With what the environment says; `now` and the cluster's name are the caller's to set.
+// Reads the environment; the caller sets `now` and the cluster's name.
 DisplayContext display_context_from_environment();
 
 void append_number(std::string& out, int64_t value);
-// 0:00, 1:00:00, 1-12:00:00; INVALID where negative.
+// Appends 0:00, 1:00:00, 1-12:00:00; INVALID if negative.
 void append_elapsed(std::string& out, int64_t seconds);
 // 00:00:00, 1-12:00:00.
 void append_clock(std::string& out, int64_t seconds);
-// 2026-11-21T00:09:10, or as SLURM_TIME_FORMAT says; `none` where `time` is 0.
+// Appends 2026-11-21T00:09:10, or in the form of SLURM_TIME_FORMAT; `none` if `time` is 0.
 void append_time(std::string& out, int64_t time, const DisplayContext& context,
                  std::string_view none = "N/A");
 // 300M, 2G.
 void append_mebibytes(std::string& out, uint64_t mebibytes, const DisplayContext& context);
-// Of what was used, as sacct and sstat have it: 2784K, 1.50M, in `unit` where given; bytes where nothing is
-// converted.
+// Appends usage as in sacct and sstat: 2784K, 1.50M, in `unit` if given; bytes if
+// nothing is converted.
 void append_kibibytes(std::string& out, uint64_t kibibytes, const DisplayContext& context,
                       std::optional<text::Unit> unit = std::nullopt);
 void append_bytes(std::string& out, uint64_t bytes, const DisplayContext& context,
                   std::optional<text::Unit> unit = std::nullopt);
 void append_or_null(std::string& out, std::string_view text);  // "(null)" where empty
 
-// 12, 12_3, 12_[5-9%2], 12+1 of a heterogeneous job; with `waiting_task` that one of an array's waiting
-// tasks.
+// Appends 12, 12_3, 12_[5-9%2], 12+1 of a heterogeneous job; with `waiting_task` that one of an
+// array's pending tasks.
 void append_job_id(std::string& out, const model::JobRecord& job, const uint32_t* waiting_task,
                    size_t list_limit);
-// 3, 5-9%2, or N/A where the job is of no array.
+// Appends 3, 5-9%2, or N/A if the job is not of an array.
 void append_task_ids(std::string& out, const model::JobRecord& job, const uint32_t* waiting_task,
                      size_t list_limit);
-// 12.0, 12_3.batch; `raw`: with the job id in place of 12_3. A step of a heterogeneous job needs its `job`:
-// 12+1.0.
+// Appends 12.0, 12_3.batch; `raw`: with the job id in place of 12_3. A step of a heterogeneous job needs
+// its `job`: 12+1.0.
 void append_step_id(std::string& out, const model::StepRecord& step, bool raw,
                     const model::JobRecord* job = nullptr);
 
 // afterok:47(unfulfilled),singleton(unfulfilled); "(null)" without any.
 void append_dependencies(std::string& out, const model::JobRecord& job);
-// gres:gpu:a100:1; `none` where the list is empty.
+// Appends gres:gpu:a100:1; `none` if the list is empty.
 void append_gres_request(std::string& out, const google::protobuf::RepeatedPtrField<model::Gres>& gres,
                          std::string_view none);
-// The same of a request whose words are kept where its amounts would not tell them.
+// The same for a request whose words are kept if its amounts alone would not show them.
 void append_tres_per(std::string& out, const std::string& given,
                      const google::protobuf::RepeatedPtrField<model::Gres>& gres, std::string_view none);
-// gpu:a100:2; "(null)" where the list is empty.
+// Appends gpu:a100:2; "(null)" if the list is empty.
 void append_gres_offer(std::string& out, const google::protobuf::RepeatedPtrField<model::Gres>& gres);
 // /path/of/script argument …; "(null)" for --wrap and allocations.
 void append_command(std::string& out, const model::JobSpec& spec);
@@ -85,38 +85,38 @@ std::string_view state_code(const model::JobRecord& job);
 std::string_view reason_text(const model::JobRecord& job);
 std::string_view step_state_text(const model::StepRecord& step);
 int64_t step_rank(const model::StepRecord& step);  // in the order in which Slurm lists the steps of a job
-std::string user_name_of(uint32_t uid);            // the number where the system knows no name
+std::string user_name_of(uint32_t uid);            // the number if the system knows no name
 
-// What a job asked for, or got; what a step got.
+// Returns what a job requested, or got; and what a step got.
 text::TresAmounts tres_of(const model::JobRecord& job);
 text::TresAmounts tres_of(const model::StepRecord& step);
 // cpu=4,mem=2G,node=2,billing=4,gres/gpu=2, the memory as `context` and `unit` (where given) have it.
 void append_tres(std::string& out, const text::TresAmounts& amounts, text::TresOrder order,
                  const DisplayContext& context, std::optional<text::Unit> unit = std::nullopt);
 
-// Seconds it has run, suspensions left out; 0 where it has not started.
+// Returns how many seconds it has run, without suspensions; 0 if it has not started.
 int64_t elapsed_seconds(const model::JobRecord& job, int64_t now);
 bool is_finished(model::JobState state);
 // The job's name; records of short lists have it without their spec.
 const std::string& job_name(const model::JobRecord& job);
-// When it began; of one that was cancelled while it waited, when that was. s since the epoch; 0: not yet.
+// Returns when it began, or when it was cancelled while pending. s since the epoch; 0: not yet.
 int64_t start_time(const model::JobRecord& job);
-// As the accounting has it: what a job was stopped with stands with its batch step alone. A wait(2) status.
+// As in accounting: only the batch step has the signal that stopped a job. A wait(2) status.
 int32_t accounted_exit_code(const model::JobRecord& job);
-// When it ends: its end, its limit while running, or after its expected start; 0 where not known.
+// Returns its end, its limit while running, or the end after its expected start; 0 if not known.
 int64_t end_time(const model::JobRecord& job);
 
-// Memory of the request as Slurm reports it: per CPU, unless asked per node.
+// Memory of the request as Slurm reports it: per CPU, unless requested per node.
 struct MemoryRequest {
   uint64_t mebibytes = 0;
   bool per_cpu = true;
 };
 MemoryRequest memory_request(const model::JobRecord& job);
 uint32_t min_cpus_per_node(const model::JobSpec& spec);
-// As asked for, or as the CPUs for each GPU of a task come to.
+// As requested, or as the CPUs for each GPU of a task add up to.
 uint32_t cpus_of_a_task(const model::JobSpec& spec);
 
-// "Sat Nov 21 00:29:56 2026" and a newline: what the long forms of squeue and sinfo begin with.
+// "Sat Nov 21 00:29:56 2026" and a newline: the first line of squeue's and sinfo's long forms.
 std::string date_line(int64_t now);
 
 }  // namespace minke::view

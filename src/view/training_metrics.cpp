@@ -32,7 +32,7 @@ std::string dump(const nlohmann::ordered_json& value) {
   return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
-// Each column as wide as its widest cell; those named stand to the left, others to the right.
+// Makes each column as wide as its widest cell; the named ones align left, others right.
 std::string aligned(const std::vector<std::vector<std::string>>& lines,
                     std::initializer_list<size_t> left_columns) {
   std::vector<size_t> widths(lines[0].size());

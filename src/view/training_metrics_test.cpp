@@ -36,7 +36,7 @@ TEST(TrainingMetrics, TableOfOneJob) {
             "accuracy  0.25   0.25     0.25     0       1\n");
   const std::string report = metrics_report(job, metrics, set, {});
   EXPECT_THAT(report, HasSubstr("RUNNING\n\nloss\n"));
-  EXPECT_THAT(report, Not(HasSubstr("\naccuracy\n")));  // one point is no curve
+  EXPECT_THAT(report, Not(HasSubstr("\naccuracy\n")));  // one point is not a curve
   EXPECT_THAT(report, HasSubstr("\n\nMETRIC"));
   EXPECT_EQ(
       metrics_json(job, metrics, set),

@@ -38,7 +38,7 @@ double UsageReport::seconds(const model::JobRecord& job, int64_t from, int64_t u
   const int64_t ended = is_finished(job.state()) ? job.end_time() : now_;
   const int64_t run = std::min({ended, until, now_}) - std::max(job.start_time(), from);
   if (run <= 0) return 0;
-  // When it was suspended is not known: the same part of all its time.
+  // The time of suspensions is not known: takes the same part of all its time.
   const auto whole = static_cast<double>(std::max<int64_t>(1, ended - job.start_time()));
   const double suspended = std::min(whole, static_cast<double>(job.suspended_seconds()));
   return static_cast<double>(run) * (1 - suspended / whole);

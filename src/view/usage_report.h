@@ -1,10 +1,10 @@
-// minke usage: what each account and user has used of a year, in core-years and RGU-years.
+// minke usage: the usage of each account and user in a year, in core-years and RGU-years.
 //
 // Core-years and RGU-years are what jobs held times how long, over 365 days. A GPU counts as many Reference
-// GPU Units as its type has (accounts/billing.h); GPUs of types that have none are told apart. GPU
-// equivalents are RGU-years in GPUs of one model, for a year: those of the model that was used most, if none
-// is named. Projected is what it comes to at the end of the year if it goes on as in the last 28 days. What
-// accounts have been given is set against what they and all below them have used. Pure.
+// GPU Units as its type has (accounts/billing.h); GPUs of other types are listed separately. GPU equivalents
+// are RGU-years in GPUs of one model, for a year: by default the model that was used most. Projected is the
+// result at the end of the year at the rate of the last 28 days. The allocation of an account is compared
+// with the usage of the account and all below it. Pure.
 #pragma once
 
 #include <array>
@@ -25,17 +25,17 @@ namespace minke::view {
 
 class UsageReport {
  public:
-  // A year from `begin`, seen at `now`: both s since the epoch.
+  // A year from `begin`, as of `now`: both s since the epoch.
   UsageReport(int64_t begin, int64_t now);
 
   void add(const model::JobRecord& job);
-  // What an account has been given for the year; what it has used is of all accounts `of`.
+  // Sets an account's allocation for the year; its usage is that of all accounts `of`.
   void allocation(const std::string& account, double core_years, double rgu_years,
                   const std::vector<std::string>& of);
-  // The model that equivalents are told in, say h100. Fails where its RGU are not known.
+  // Sets the model for equivalents, such as h100. Fails if its RGU are not known.
   Status set_equivalent(const std::string& model);
-  // Tables for accounts and their users, and a line of blocks for each account: a block for each twelfth of
-  // the year.
+  // Returns tables for accounts and their users, and a line of blocks for each account: a block for each
+  // twelfth of the year.
   std::string text() const;
   std::string json() const;
 

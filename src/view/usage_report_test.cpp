@@ -33,7 +33,7 @@ model::JobRecord job(const std::string& account, int64_t start, int64_t end, uin
 
 TEST(UsageReport, CountsTheYearOnlyAndProjectsTheLastWeeks) {
   UsageReport report(kBegin, kBegin + 73 * kDay);                      // a fifth of the year
-  report.add(job("lab", kBegin - 10 * kDay, kBegin + 28 * kDay, 10));  // 10 days of it are of the year before
+  report.add(job("lab", kBegin - 10 * kDay, kBegin + 28 * kDay, 10));  // 10 days are of the year before
   report.add(job("lab", kBegin + 45 * kDay, kBegin + 73 * kDay, 4, "a100", 2));
   report.add(job("other", kBegin, kBegin + 73 * kDay, 1, "odd", 1));
   const auto seen = nlohmann::json::parse(report.json());

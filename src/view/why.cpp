@@ -86,7 +86,7 @@ std::string priority_words(const api::ExplainJobReply& reply) {
          std::to_string(reply.job().priority()) + ".";
 }
 
-// Why nodes that would do cannot be had: the detail of the reason says which kind it is.
+// Why suitable nodes are unavailable: the reason's detail tells the kind.
 std::string unavailable_nodes_words(const JobRecord& job) {
   const std::string& detail = job.reason_detail();
   if (const size_t at = detail.find("the launcher "); at != std::string::npos)
@@ -222,7 +222,7 @@ void append_smaller_requests(std::string& out, const api::ExplainJobReply& reply
            when(smaller.start_time(), context) + "\n";
 }
 
-// Of a job that runs or is suspended: where, since when, until when.
+// Appends where, since when and until when a running or suspended job runs.
 void append_run(std::string& out, const api::ExplainJobReply& reply, const DisplayContext& context) {
   const JobRecord& job = reply.job();
   out += "It runs on " + job.node_list() + " since " + moment(job.start_time(), context) + ".\n";
@@ -233,13 +233,13 @@ void append_run(std::string& out, const api::ExplainJobReply& reply, const Displ
     out += "Expected end: " + when(reply.end_time(), context) + ", " + evidence(reply) + ".\n";
 }
 
-// Whether it waits for its turn, so that others stand before it and a start can be expected.
+// Whether it waits for its turn, so that others are ahead and a start can be expected.
 bool is_in_queue(const api::ExplainJobReply& reply) {
   return reply.ahead() > 0 || reply.after_unlimited() || reply.start_time() != 0 || reply.jobs_size() > 0 ||
          reply.job().reason() == WAIT_RESOURCES || reply.job().reason() == WAIT_PRIORITY;
 }
 
-// A script that could not be started has said nothing, and its exit code is not its own.
+// A script that could not be started has no output, and its exit code is not its own.
 bool never_ran(const JobRecord& job) {
   return job.reason() == FAIL_LAUNCH && (job.state() == JOB_FAILED || job.state() == JOB_CANCELLED);
 }

@@ -1,4 +1,4 @@
-// minke why: what a job waits for, in plain words. Pure; any thread.
+// minke why: the reason why a job is pending, in plain words. Pure; any thread.
 #pragma once
 
 #include <string>
@@ -15,9 +15,9 @@ class JobRecord;
 
 namespace minke::view {
 
-// Of a job that waits or runs.
+// For a pending or running job.
 std::string why_report(const api::ExplainJobReply& reply, const DisplayContext& context);
-// Of one that has ended, as the accounting has it.
+// For an ended job, from its accounting record.
 std::string why_ended_report(const model::JobRecord& job, const DisplayContext& context);
 std::string why_json(const api::ExplainJobReply& reply, const DisplayContext& context);
 std::string why_ended_json(const model::JobRecord& job, const DisplayContext& context);

@@ -1,4 +1,4 @@
-// What minke why says of a job: one sentence for each reason, and the queue and the forecast after it.
+// The text of minke why: one sentence for each reason, and the queue and the forecast after it.
 #include "view/why.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ class Why : public testing::Test {
 
   model::JobRecord& job() { return *reply_.mutable_job(); }
   std::string report() { return why_report(reply_, test::context_at(1, 0, 0)); }
-  // What stands below the heading.
+  // The text below the heading.
   std::string waits(model::StateReason reason, const std::string& detail = "") {
     job().set_reason(reason);
     job().set_reason_detail(detail);
@@ -85,7 +85,7 @@ TEST_F(Why, TheQueueAndTheForecast) {
       "\n"
       "It would start sooner with\n"
       "  --time=1:00:00 instead of --time=4:00:00: now\n");
-  // Where none stands before it and no start is known, there is no queue to speak of.
+  // Without jobs ahead and a known start, there is no queue to describe.
   reply_.Clear();
   *reply_.mutable_job() = test::job(7, "train", model::JOB_PENDING);
   EXPECT_EQ(waits(model::WAIT_RESERVATION), "It waits for its reservation, .\n");

@@ -103,7 +103,7 @@ std::vector<std::string> split_fields(std::string_view text) {
     } else if (c == '\'' || c == '"') {
       quote = c;
     }
-    // A colon inside a TRES, as in gres/gpu:a100=2, is followed by what is no setting's name; see join below.
+    // A colon inside a TRES, as in gres/gpu:a100=2, is followed by no setting's name; see join below.
     if (c == ':' && quote == 0) {
       fields.emplace_back();
     } else {

@@ -38,7 +38,7 @@ void describe_cpu_times(Document& document, const model::Usage& usage) {
   describe_cpu_time(document, "user", usage.user_microseconds());
 }
 
-// Slurm's numbers of the TRES. Those of gres are given as they are configured; gres/gpu comes first.
+// Slurm's numbers of the TRES. Those of gres are assigned as they are configured; gres/gpu comes first.
 constexpr int64_t kCpu = 1, kMemory = 2, kNode = 4, kBilling = 5, kDisk = 6, kPages = 8, kFirstGres = 1001;
 
 void describe_tres(Document& document, std::string_view type, std::string_view name, int64_t id,
@@ -58,7 +58,7 @@ void describe_tres_list(Document& document, std::string_view key, const text::Tr
   describe_tres(document, "node", "", kNode, amounts.nodes);
   if (amounts.billing) describe_tres(document, "billing", "", kBilling, *amounts.billing);
   int64_t id = kFirstGres;
-  std::vector<std::pair<std::string, uint64_t>> gres;  // each once, whatever types there are of it
+  std::vector<std::pair<std::string, uint64_t>> gres;  // each once, whatever its types
   for (const model::Gres& one : amounts.gres) {
     const auto known =
         std::find_if(gres.begin(), gres.end(), [&](const auto& other) { return other.first == one.name(); });

@@ -14,7 +14,7 @@ namespace {
 using model::Limits;
 using TresLimits = google::protobuf::RepeatedPtrField<model::Tres>;
 
-// Slurm's fixed numbers; GPUs have the first of those that follow.
+// Slurm's fixed numbers; GPUs have the first number behind them.
 int64_t id_of(std::string_view name) {
   constexpr std::array<std::pair<std::string_view, int64_t>, 9> kIds = {{{"cpu", 1},
                                                                          {"mem", 2},
@@ -47,7 +47,7 @@ void no_tres(Document& document, std::string_view key) {
   tres_list(document, key, {});
 }
 
-// A limit; not set and without end where there is none.
+// Writes a limit: unset and infinite if there is none.
 void limit(Document& document, std::string_view key, bool is_set, uint32_t value) {
   document.number(key, is_set ? std::optional<int64_t>(value) : std::nullopt, !is_set);
 }
@@ -60,7 +60,7 @@ void texts(Document& document, std::string_view key, const List& list) {
   document.end();
 }
 
-// As it is told where it belongs to something else.
+// Writes the place of an association, for use within another record.
 void describe_place(Document& document, const model::AssociationRecord& record, const std::string& cluster) {
   document.begin_object();
   document.text("account", record.account());
@@ -103,7 +103,7 @@ void describe_job_limits(Document& document, const Limits& limits) {
   document.end();
 }
 
-// What leads from root to it: "/physics/theory/0-ada/".
+// Returns the path from root to it: "/physics/theory/0-ada/".
 std::string lineage_of(const accounts::AccountBook& book, uint32_t id) {
   std::string lineage = "/";
   for (; book.parent(id) != 0; id = book.parent(id)) {

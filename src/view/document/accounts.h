@@ -1,5 +1,5 @@
-// Accounts, users, associations and QOS as --json and --yaml show them: the shape of Slurm's data_parser
-// v0.0.42.
+// Accounts, users, associations and QOS for --json and --yaml: the shape of Slurm's
+// data_parser v0.0.42.
 //
 // Each function writes one value of an array that the caller has opened. Pure.
 #pragma once
@@ -20,14 +20,14 @@ namespace minke::view {
 
 void describe_association(Document& document, const model::AssociationRecord& record,
                           const accounts::AccountBook& book, const std::string& cluster);
-// `with_associations`: those of it, too.
+// `with_associations` includes its associations.
 void describe_account(Document& document, const model::AccountRecord& record,
                       const accounts::AccountBook& book, const std::string& cluster, bool with_associations);
 void describe_user(Document& document, const model::UserRecord& record, const accounts::AccountBook& book,
                    const std::string& cluster, bool with_associations);
 void describe_qos(Document& document, const model::QosRecord& record);
 
-// One kind of resource that is accounted for: "gres", "gpu", 1001.
+// One kind of accounted resource: "gres", "gpu", 1001.
 void describe_tres_kind(Document& document, const std::string& type, const std::string& name, int64_t id,
                         int64_t count);
 

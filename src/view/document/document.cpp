@@ -9,7 +9,7 @@
 namespace minke::view {
 namespace {
 
-// Length of the UTF-8 sequence that `text` begins with; 0 where it begins with none.
+// Returns the length of the UTF-8 sequence at the beginning of `text`; 0 if there is none.
 size_t utf8_length(std::string_view text) {
   const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
   const uint8_t lead = byte(0);
@@ -17,7 +17,7 @@ size_t utf8_length(std::string_view text) {
   if ((lead >= 0x80 && lead < 0xc2) || lead >= 0xf5 || text.size() < length) return 0;
   for (size_t i = 1; i < length; ++i)
     if ((byte(i) & 0xc0) != 0x80) return 0;
-  // Overlong forms, surrogates, and what lies beyond U+10FFFF.
+  // Overlong forms, surrogates, and code points beyond U+10FFFF.
   if (lead == 0xe0 && byte(1) < 0xa0) return 0;
   if (lead == 0xed && byte(1) > 0x9f) return 0;
   if (lead == 0xf0 && byte(1) < 0x90) return 0;
@@ -32,7 +32,7 @@ void Document::open(bool array) {
   if (format_ == DocumentFormat::kJson) {
     out_ += array ? '[' : '{';
   } else if (out_.ends_with(' ')) {
-    out_.pop_back();  // the values come on lines of their own
+    out_.pop_back();  // the values are on lines of their own
   }
 }
 
@@ -140,11 +140,11 @@ void Document::real_number(std::string_view key, std::optional<double> value) {
 }
 
 std::string Document::take() {
-  // The separator that comes next in YAML depends on the last character written.
+  // In YAML the next separator depends on the last character written.
   std::string taken = std::exchange(out_, {});
   if (format_ == DocumentFormat::kYaml && !taken.empty() && taken.back() != '\n') {
-    // Between a value and what follows there is a line's end, whoever writes it. An object or array that was
-    // opened and has nothing in it yet still needs its own line.
+    // A line end separates a value from the next text, whoever writes it. An open object or array that is
+    // still empty needs its own line, too.
     if (!levels_.empty() && levels_.back().empty) {
       out_ = std::move(taken);
       return {};

@@ -1,8 +1,8 @@
-// What --json and --yaml print: a document of nested values, written as it is described, in either language.
+// The output of --json and --yaml: a document of nested values, written as described, in either language.
 //
-// Nothing is kept but the text, so that a queue of any length costs its output and no more. Keys and texts
-// need not be UTF-8 where they come from; the document always is: other bytes become U+FFFD. Who describes a
-// document opens and closes in pairs. Pure; one thread.
+// It keeps only the text, so that a queue of any length costs only its output. Input keys and texts
+// need not be UTF-8; the document always is: other bytes become U+FFFD. Callers must open and close in
+// pairs. Pure; one thread.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ class Document {
  public:
   explicit Document(DocumentFormat format) : format_(format) { open(false); }
 
-  // In an object every value has a key; in an array the key is left empty.
+  // In an object every value has a key; in an array the key is empty.
   void begin_object(std::string_view key = {});
   void begin_array(std::string_view key = {});
   void end();
@@ -28,14 +28,14 @@ class Document {
   void integer(std::string_view key, int64_t value);
   void boolean(std::string_view key, bool value);
   void real(std::string_view key, double value);
-  // Slurm's way to say a number that may be missing or without end: {"set", "infinite", "number"}.
+  // Writes a number that may be missing or infinite, as Slurm does: {"set", "infinite", "number"}.
   void number(std::string_view key, std::optional<int64_t> value, bool infinite = false);
   void real_number(std::string_view key, std::optional<double> value);
 
-  // A value of an array.
+  // Writes a value of an array.
   void text(std::string_view value) { text({}, value); }
 
-  // What has been written since the last take(): for writing out a long document in pieces.
+  // Returns what was written since the last take(): for writing a long document in pieces.
   std::string take();
   size_t size() const { return out_.size(); }  // of what take() would give
   // Closes the document; take() has its end afterwards.

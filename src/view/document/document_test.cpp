@@ -1,4 +1,4 @@
-// Two languages for one description. JSON is read back with a reader that others wrote.
+// Two languages for one description. An independent reader reads the JSON back.
 #include "view/document/document.h"
 
 #include <gtest/gtest.h>
@@ -84,7 +84,7 @@ TEST(Document, IsAlwaysUtf8) {
   Document document(DocumentFormat::kJson);
   document.text("a\xff", "gr\xc3\xbc\xc3\x9f \xc3 \xed\xa0\x80 \xf0\x9f\x90\x8b \x01\x7f");
   document.finish();
-  const auto read = nlohmann::json::parse(document.take());  // throws on what is no UTF-8
+  const auto read = nlohmann::json::parse(document.take());  // throws on anything but UTF-8
   EXPECT_EQ(read["a\xef\xbf\xbd"],
             "gr\xc3\xbc\xc3\x9f \xef\xbf\xbd \xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd \xf0\x9f\x90\x8b \x01\x7f");
 }

@@ -1,5 +1,5 @@
-// Reservations, licences and the daemon itself as scontrol --json shows them: the shape of Slurm's
-// data_parser v0.0.42. Each function writes one value of an array that the caller has opened. Pure.
+// Reservations, licences and the daemon itself for scontrol --json: the shape of Slurm's data_parser v0.0.42.
+// Each function writes one value of an array that the caller has opened. Pure.
 #pragma once
 
 #include "view/document/document.h"
@@ -16,7 +16,7 @@ class ReservationRecord;
 
 namespace minke::view {
 
-// `nodes`: all that there are, for the count of their CPUs.
+// `nodes` has all nodes, for the count of their CPUs.
 void describe_reservation(Document& document, const model::ReservationRecord& reservation,
                           const api::NodesReply& nodes);
 void describe_license(Document& document, const api::License& license);

@@ -1,4 +1,4 @@
-// Nodes and partitions as --json shows them.
+// Nodes and partitions for --json.
 #include <cmath>
 #include <string>
 

@@ -1,4 +1,4 @@
-// Jobs as --json shows them, and what all documents share.
+// Jobs for --json, and the common parts of all documents.
 #include "view/document/records.h"
 
 #include <grp.h>
