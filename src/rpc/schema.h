@@ -6,11 +6,11 @@
 // known_part() before it is parsed. It removes unknown fields, at any depth: a newer command may send them.
 // It refuses a value that an enumeration does not have: it would be an index of our tables.
 //
-// What a message costs is not its bytes alone: texts and messages of no bytes are some microseconds each, to
-// parse, to keep and to look at. So who calls says how many parts there may be; eight numbers are as one.
+// A message costs more than its bytes: empty texts and messages take some microseconds each to parse, to keep
+// and to read. So the caller bounds the number of parts; eight numbers count as one.
 //
-// The descriptions are protoc's, built into the program, for the messages have no reflection (LITE_RUNTIME).
-// Immutable; any thread.
+// The descriptions are protoc's, built into the program, because the messages have no reflection
+// (LITE_RUNTIME). Immutable; any thread.
 #pragma once
 
 #include <cstddef>
@@ -31,9 +31,9 @@ class Schema {
   // `descriptors` is a serialised FileDescriptorSet.
   explicit Schema(std::string_view descriptors);
 
-  // What is known of a message of this type ("minke.rpc.ClientMessage"): `bytes` themselves where all of it
-  // is, else a copy in `storage`. Fails if it is no message, has a value outside of its enumeration, or
-  // more than `most_parts`.
+  // Returns the known part of a message of this type ("minke.rpc.ClientMessage"): `bytes` themselves if all
+  // of it is known, else a copy in `storage`. Fails if it is no message, has a value outside of its
+  // enumeration, or more than `most_parts`.
   Result<std::string_view> known_part(std::string_view type, std::string_view bytes, std::string& storage,
                                       size_t most_parts = kUnlimited) const;
   static constexpr size_t kUnlimited = SIZE_MAX;

@@ -45,8 +45,8 @@ Status sync_with_directory(const std::string& path) {
 struct Copied {
   std::string name;
   std::string columns;
-  std::string key;   // by which the rows are ordered, and read one after the other
-  bool number_keys;  // damaged places are passed over; else what is behind one is read from the end
+  std::string key;   // orders the rows, which are read one after the other
+  bool number_keys;  // damaged places are skipped; else rows behind one are read from the end
   int count;         // of columns
 };
 
@@ -64,7 +64,7 @@ const Copied kTables[] = {
     {"set_aside", "id, kind, key, record, seen", "id", true, 5},
 };
 
-// Those of them that a database of this schema has, and its tables of records.
+// Returns those that a database of this schema has, and its tables of records.
 std::vector<Copied> copied_tables(Connection& database) {
   std::vector<Copied> tables(std::begin(kTables), std::end(kTables));
   for (auto at = static_cast<size_t>(kFirstRecordTable); at < kTableCount; ++at) {
@@ -84,10 +84,10 @@ class Copier {
   Status copy(const Copied& table);
 
  private:
-  // Returns true at the end, false at a place that cannot be read. `last_key_` is the last row copied.
+  // Returns true at the end, false at an unreadable place. `last_key_` is that of the last row copied.
   Result<bool> copy_rows(const Copied& table, const std::string& sql, int64_t from_key);
   Status put(const Statement& row, int count);
-  // The next key at or after `key` that can be read; none: nothing more.
+  // Returns the next key at or after `key` that can be read; nothing if there is none.
   Result<bool> find_readable(const Copied& table, int64_t& key);
 
   Connection& from_;
@@ -129,7 +129,7 @@ Result<bool> Copier::find_readable(const Copied& table, int64_t& key) {
     if (good) look->reset();
     return good;
   };
-  // Ever further, then back to the first that can be read.
+  // Steps ever further, then back to the first key that can be read.
   int64_t bad = key, step = 1, good = 0;
   for (;; step *= 2) {
     if (bad > std::numeric_limits<int64_t>::max() - step || step > (int64_t{1} << 61)) return false;
@@ -202,12 +202,12 @@ bool is_of_another_program(Connection& connection) {
          connection.integer("SELECT count(*) FROM sqlite_schema WHERE name = 'jobs'").value_or(1) == 0;
 }
 
-// Nothing of one whose first page is damaged, or which is shorter than that page says.
+// Returns false if the first page is damaged, or the file is shorter than that page says.
 bool can_be_read(Connection& connection) {
   return connection.integer("SELECT count(*) FROM sqlite_schema WHERE name = 'jobs'").value_or(0) == 1;
 }
 
-// It is kept, and not reported any more.
+// Marks what is set aside as seen: it is kept, but not reported any more.
 Status see_to_set_aside(Connection& database, Repair& result) {
   auto names = database.prepare("SELECT kind || ' ' || key FROM set_aside WHERE seen = 0 ORDER BY id");
   if (!names) return failure(names.error());
@@ -247,7 +247,7 @@ std::string time_stamp() {
   return {text, std::strftime(text, sizeof text, "%Y%m%d-%H%M%S", ::localtime_r(&now, &parts))};
 }
 
-// The database and its log change places with the repaired one.
+// Exchanges the database and its log for the repaired one.
 Status exchange(const std::string& path, const std::string& fresh, const std::string& aside) {
   if (std::rename(path.c_str(), aside.c_str()) != 0) return failure_from_errno(aside, errno);
   (void)std::rename((path + "-wal").c_str(), (aside + "-wal").c_str());
@@ -260,13 +260,13 @@ Status exchange(const std::string& path, const std::string& fresh, const std::st
 
 namespace {
 
-// Who goes on from a copy does not know what ran since it was made. The name of the launcher's journal says
-// so: it is no launcher's, and a daemon settles what ran as it does where the journal is lost.
+// A daemon that starts from a copy does not know what ran since then. So the copy gets a journal's name that
+// no launcher has, and the daemon settles what ran as after the loss of a journal.
 Status belong_to_no_journal(const std::string& copy) {
   auto connection = Connection::open(copy, SQLITE_OPEN_READWRITE, "");
   if (!connection) return failure(connection.error());
   const auto schema = (*connection)->integer("PRAGMA user_version");
-  if (!schema || *schema != kSchema) return {};  // of an older program: it has no such row
+  if (!schema || *schema != kSchema) return {};  // of an older program, which has no such row
   model::MachineState machine;
   {
     auto read = (*connection)->prepare("SELECT record FROM machine");
@@ -325,7 +325,7 @@ Result<Repair> repair(const std::string& path) {
     if (sound && *sound && is_ours(**damaged)) {
       result.was_sound = true;
       const auto schema = (*damaged)->integer("PRAGMA user_version");
-      if (!schema || *schema != kSchema) return result;  // an earlier one has nothing set aside
+      if (!schema || *schema != kSchema) return result;  // an earlier schema has nothing set aside
       if (const Status seen = see_to_set_aside(**damaged, result); !seen) return failure(seen.error());
       return result;
     }

@@ -18,7 +18,7 @@
 namespace minke::store {
 namespace {
 
-// Of SQLite's file format: offsets in the first page, and what begins a page of a tree.
+// SQLite's file format: offsets in the first page, and the first byte of a tree's pages.
 constexpr size_t kPage = 4096;
 constexpr size_t kFreePages = 32, kFreePagesBytes = 8;
 constexpr size_t kCounter = 24, kCounterOfSize = 92, kCounterBytes = 4;
@@ -32,7 +32,7 @@ bool read_page(int file, uint64_t number, Page& page) {
   return ::pread(file, page.data(), kPage, static_cast<off_t>((number - 1) * kPage)) > 0;
 }
 
-// Where these differ, SQLite believes the file's length, not the number of pages that the first one tells.
+// If these differ, SQLite trusts the file's length, not the number of pages in the first page.
 void distrust_size(Page& first) {
   std::memcpy(&first[kCounterOfSize], &first[kCounter], kCounterBytes);
   first[kCounterOfSize] ^= 0xff;
@@ -97,7 +97,7 @@ Result<NewDatabase> make_new_database(const std::string& path) {
   return made;
 }
 
-// Most of its tables begin where a new database's do.
+// Whether most of its tables begin where a new database's do.
 bool has_tables_of(const NewDatabase& made, int file) {
   size_t alike = 0, other = 0;
   for (size_t i = 0; i < made.roots.size(); ++i) {

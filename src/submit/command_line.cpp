@@ -1,5 +1,5 @@
-// read_command_line(): argv as glibc's getopt_long reads it with "+" in front of its letters
-// (options/arguments.h). Reading stops at the first argument that is no option, or after "--".
+// read_command_line() reads argv as glibc's getopt_long does with "+" in front of its letters
+// (options/arguments.h). Reading stops at the first argument that is not an option, or after "--".
 #include <algorithm>
 #include <iterator>
 #include <map>
