@@ -80,7 +80,7 @@ void find_runs(const std::string& directory, int depth, std::vector<Run>& found)
        entry.increment(ignored)) {
     std::error_code unknown;
     if (!entry->is_directory(unknown) || entry->is_symlink(unknown))
-      continue;  // "latest-run" is another's name
+      continue;  // "latest-run" is a link to another run
     const std::string name = entry->path().filename().string(), path = entry->path().string();
     if (name.starts_with("offline-run-")) {
       const std::string file = file_of(path);

@@ -208,7 +208,7 @@ Result<os::UniqueFd> open_snapshots_of(int directory, const std::string& path) {
   return snapshots;
 }
 
-// Opens the directory of snapshots, and makes it if missing: only users whom the directory's own mode admits
+// Opens the directory of snapshots, and makes it if missing: only users that the directory's own mode admits
 // may pass through it.
 Result<os::UniqueFd> open_snapshots(int directory, const std::string& path) {
   if (::mkdirat(directory, kSnapshotDirectory, 0755) != 0 && errno != EEXIST)

@@ -90,7 +90,7 @@ std::string user_name_of(uint32_t uid);            // the number if the system k
 // Returns what a job requested, or got; and what a step got.
 text::TresAmounts tres_of(const model::JobRecord& job);
 text::TresAmounts tres_of(const model::StepRecord& step);
-// cpu=4,mem=2G,node=2,billing=4,gres/gpu=2, the memory as `context` and `unit` (where given) have it.
+// Appends cpu=4,mem=2G,node=2,billing=4,gres/gpu=2; `context` and `unit` (if given) format the memory.
 void append_tres(std::string& out, const text::TresAmounts& amounts, text::TresOrder order,
                  const DisplayContext& context, std::optional<text::Unit> unit = std::nullopt);
 
