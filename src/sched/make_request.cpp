@@ -2,6 +2,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "model/cluster.pb.h"
 #include "model/error.h"
@@ -9,8 +10,10 @@
 #include "sched/constraint.h"
 #include "sched/explain.h"
 #include "sched/machine.h"
+#include "sched/make_request.h"
 #include "sched/request.h"
 #include "sched/request_gres.h"
+#include "text/hostlist.h"
 #include "text/licenses.h"
 #include "text/number.h"
 
@@ -383,6 +386,25 @@ NodeRules rules_of(const model::PartitionRecord& partition, PartitionId id) {
 Result<Request> make_request(const model::JobSpec& spec, const model::PartitionRecord& partition,
                              const Machine& machine, const NodeNames& names) {
   return Maker(spec, partition, machine, names).make();
+}
+
+Result<Request> make_request(const model::JobSpec& spec, const model::PartitionRecord& partition,
+                             const Machine& machine, std::uint32_t time_limit_minutes) {
+  NodeNames names;
+  for (const auto& [list, into] :
+       {std::pair{&spec.node_list(), &names.required}, std::pair{&spec.exclude(), &names.excluded}}) {
+    if (list->empty()) continue;
+    auto expanded = text::expand_hostlist(*list);
+    if (!expanded) return failure(expanded.error().message, model::kInvalidNodeName);
+    *into = std::move(*expanded);
+  }
+  auto request = make_request(spec, partition, machine, names);
+  if (request && time_limit_minutes != 0) request->time_limit_minutes = time_limit_minutes;
+  return request;
+}
+
+bool is_scheduled(const model::PartitionRecord& partition) {
+  return partition.state() != "DOWN" && partition.state() != "INACTIVE";
 }
 
 }  // namespace minke::sched

@@ -1,0 +1,66 @@
+// Makes a World of records: lays the machine out, books what runs, and enters who may start. Internal to
+// world.h. Used once, in the order of World::build.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sched/world.h"
+
+namespace minke::sched {
+
+class WorldBuilder {
+ public:
+  WorldBuilder(WorldRecords records, std::int64_t now) : records_(std::move(records)), now_(now) {}
+  Result<World> build();
+
+ private:
+  // Job ids for a note: the first ones, and how many there are.
+  struct Named {
+    std::vector<std::uint32_t> ids;
+    void add(std::uint32_t id) { ids.push_back(id); }
+  };
+  void note(const Named& jobs, const std::string& what);
+  Result<Machine> make_machine();
+  void take_reservations();
+  void take_jobs();
+  void learn();  // from those that ended
+  void book_running();
+  bool book(const model::JobRecord& record);
+  // Devices that another holds already, as records of two moments may say, stay the other's.
+  void drop_held_devices(Placement& placement);
+  Placement equal_parts(const model::JobRecord& record) const;
+  void add_devices(const model::Gres& gres, std::uint32_t count, NodeShare& share) const;
+  void book_hidden();
+  std::optional<NodeShare> hidden_on(const model::NodeRecord& node) const;
+  void book_hidden_licenses();
+  void enter_waiting();
+  void enter(World::Job& job);
+  void enter_components(std::vector<World::Job*> components);
+  std::optional<World::Obstacle> obstacle(const model::JobRecord& record);
+  std::uint32_t startable(const model::JobRecord& record);
+  void keep_out(World::Job& job, World::Obstacle obstacle);
+  void warn();  // of what may be known of other clusters, but is not in records
+
+  WorldRecords records_;
+  const std::int64_t now_;
+  std::optional<World> world_;
+  std::vector<std::string> notes_;
+  // Of running jobs, what they hold in all, by node.
+  struct Held {
+    std::int64_t cpus = 0, memory_mib = 0;
+  };
+  std::map<NodeId, Held> held_;
+  struct Throttle {
+    std::uint64_t most = 0;  // 0: none
+    std::uint64_t running = 0;
+  };
+  const Throttle& throttle(std::uint32_t array_job_id);
+  std::map<std::uint32_t, Throttle> throttles_;  // of arrays that have been asked about
+  Named twice_, nowhere_, spread_, limited_, impossible_, incomplete_;
+};
+
+}  // namespace minke::sched
