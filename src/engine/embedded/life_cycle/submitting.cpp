@@ -72,11 +72,11 @@ Status Submitting::check(const api::SubmitRequest& request, std::vector<JobSpec>
 }
 
 Status Submitting::check_times(const JobSpec& spec) const {
-  // Options say nothing later: sums of times do not overflow.
-  constexpr int64_t kEndOfYear9999 = 253402300799;
+  // Sums of times do not overflow then. No option says anything later.
+  constexpr int64_t kLatest = int64_t{1} << 40;
   for (const int64_t time : {spec.begin_time(), spec.deadline()}) {
-    if (time < 0 || time > kEndOfYear9999)
-      return failure("a time must be between the years 1970 and 9999", kInvalidTimeValue);
+    if (time < 0 || time > kLatest)
+      return failure("a time must be between the years 1970 and 36812", kInvalidTimeValue);
   }
   if (spec.deadline() == 0) return {};
   if (spec.begin_time() != 0 && spec.deadline() < spec.begin_time())
