@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -79,7 +80,10 @@ std::vector<Copied> copied_tables(Connection& database) {
 
 class Copier {
  public:
-  Copier(Connection& from, Connection& to, Repair& result) : from_(from), to_(to), result_(result) {}
+  Copier(Connection& from, Connection& to, Repair& result) : from_(from), to_(to), result_(result) {
+    struct stat status {};
+    if (::stat(from.path().c_str(), &status) == 0) most_rows_ = static_cast<uint64_t>(status.st_size);
+  }
 
   Status copy(const Copied& table);
 
@@ -95,6 +99,7 @@ class Copier {
   Repair& result_;
   Statement insert_;
   int64_t last_key_ = 0;
+  uint64_t most_rows_ = 0;  // of a sound table: each row takes a byte at least
 };
 
 Status Copier::put(const Statement& row, int count) {
@@ -109,13 +114,19 @@ Result<bool> Copier::copy_rows(const Copied& table, const std::string& sql, int6
   auto rows = from_.prepare(sql);
   if (!rows) return false;  // its root cannot be read
   if (table.number_keys) rows->bind(1, from_key);
-  while (true) {
+  // Damaged pages can lead in a circle: keys descend then, or there are more rows than bytes.
+  for (uint64_t left = most_rows_; left > 0; --left) {
     auto row = rows->step();
     if (!row) return false;
     if (!*row) return true;
-    if (table.number_keys) last_key_ = rows->integer(table.count);
+    if (table.number_keys) {
+      const int64_t key = rows->integer(table.count);
+      if (key <= last_key_) return false;
+      last_key_ = key;
+    }
     if (const Status copied = put(*rows, table.count); !copied) return failure(copied.error());
   }
+  return false;
 }
 
 Result<bool> Copier::find_readable(const Copied& table, int64_t& key) {
@@ -168,7 +179,9 @@ Status Copier::copy(const Copied& table) {
   }
   const std::string sql = columns + ", " + table.key + " FROM " + table.name + " NOT INDEXED WHERE " +
                           table.key + " >= ?1 ORDER BY " + table.key;
-  for (int64_t from = 0;;) {
+  constexpr int kMostHoles = 10000;
+  int64_t from = 0;
+  for (int holes = 0; holes < kMostHoles; ++holes) {
     last_key_ = from - 1;
     const auto all = copy_rows(table, sql, from);
     if (!all) return failure(all.error());
@@ -181,6 +194,7 @@ Status Copier::copy(const Copied& table) {
                            (*more ? ", before " + std::to_string(from) : ", to its end"));
     if (!*more) return {};
   }
+  return {};
 }
 
 Result<bool> is_sound(Connection& connection) {
