@@ -52,7 +52,6 @@ class OwnerWatchTest : public testing::Test {
 TEST_F(OwnerWatchTest, ItsEndIsToldOnce) {
   Child child;
   const auto watching = watch(child.owner());
-  look_once();
   EXPECT_EQ(told_, 0);
   child.end();
   loop_.run();
