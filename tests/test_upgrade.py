@@ -62,7 +62,7 @@ def without_journal_id(record: bytes) -> bytes:
 def test_a_journal_of_an_earlier_version_is_taken_over(cluster):
     """It has no name. What it remembers is known; what ran is lost with its launcher, once, as ever."""
     job = cluster.submit("echo $$ >> runs; while [ ! -e finish ]; do sleep 0.05; done", "--requeue")
-    poll(lambda: (cluster.work / "runs").exists())
+    poll(lambda: (cluster.work / "runs").exists() and (cluster.work / "runs").read_text())
     cluster.kill()
     cluster.kill("launcher")
     path = cluster.home / "launcher.journal"
