@@ -1,11 +1,11 @@
-// AccountBook: the tree of accounts with users, associations and QOS, and the changes that it allows.
+// AccountBook: the tree of accounts with its users, associations and QOS, and the changes that it allows.
 //
-// Invariants: association 1 is root, the one without parent, and QOS 1 is "normal"; both always exist. Every
-// account has at most one association of its own, under an account that has one; every user's is in such an
-// account; there are no circles. A user with associations has one of their accounts as default. Names are
-// lower case. The cluster of this daemon has an empty name here; others may be recorded, each with a tree of
-// its own, whose associations have no effect here. The daemon owns the book; commands work on a copy that it
-// sent them, with the same functions. Pure; owned by one thread.
+// Invariants: association 1 is root and has no parent. QOS 1 is "normal". Both always exist. An account has
+// at most one association of its own, and its parent account has one too. A user's association belongs to
+// such an account. There are no cycles. A user with associations has one of their accounts as the default.
+// Names are lower case. This daemon's own cluster has the empty name. The book may record other clusters,
+// each with its own tree; their associations have no effect here. The daemon owns the book. Commands run the
+// same functions on a copy that the daemon sent them. Pure; owned by one thread.
 #pragma once
 
 #include <cstdint>
@@ -26,18 +26,18 @@ inline constexpr std::uint32_t kNormalQos = 1;
 inline constexpr std::uint32_t kSharesAsParent = 0x7fffffff;
 inline constexpr std::string_view kRootAccount = "root";
 
-// Applied as a whole. Additions take precedence over removals. Associations and QOS
-// with id 0 are new.
+// A set of changes, applied as a whole. Additions take precedence over removals. An
+// association or QOS with id 0 is new.
 struct AccountsChange {
   std::vector<model::AccountRecord> accounts;
   std::vector<model::UserRecord> users;
   std::vector<model::AssociationRecord> associations;
   std::vector<model::QosRecord> qos;
-  std::vector<std::string> removed_accounts;        // their associations go with them, and all below
+  std::vector<std::string> removed_accounts;        // with their associations and everything below
   std::vector<std::string> removed_users;           // likewise
   std::vector<std::uint32_t> removed_associations;  // with all below
   std::vector<std::uint32_t> removed_qos;
-  // A new cluster gets a root. The cluster of this daemon stays.
+  // A new cluster gets a root association. The cluster of this daemon cannot be removed.
   std::vector<model::ClusterRecord> clusters;
   std::vector<model::FederationRecord> federations;
   std::vector<model::ResourceRecord> resources;
@@ -54,10 +54,10 @@ class AccountBook {
  public:
   // Makes a book with root and "normal", and nothing else.
   AccountBook();
-  // Whether it has more than root, "normal" and root's own entries: somebody keeps accounts here.
+  // Whether somebody keeps accounts here: the book has more than root, "normal" and root's own entries.
   bool configured() const;
 
-  // An error says what is wrong, and leaves the book unchanged.
+  // Applies all of `change`, or returns an error that says what is wrong and leaves the book unchanged.
   Status apply(const AccountsChange& change);
   std::uint64_t version() const { return version_; }
   void set_version(std::uint64_t version) { version_ = version; }
@@ -77,11 +77,11 @@ class AccountBook {
   const model::AssociationRecord* association(std::uint32_t id) const;
   const model::QosRecord* qos(std::uint32_t id) const;
   const model::QosRecord* qos(const std::string& name) const;
-  // Finds exactly that one. An account's own has no user.
+  // Finds the association with exactly these names. An account's own association has no user.
   const model::AssociationRecord* find(const std::string& account, const std::string& user = {},
                                        const std::string& partition = {},
                                        const std::string& cluster = {}) const;
-  // Finds the one for a job: that of the partition, else the one of all partitions.
+  // Finds the association for a job: the one of its partition, or else the one for all partitions.
   const model::AssociationRecord* find_for_job(const std::string& account, const std::string& user,
                                                const std::string& partition) const;
   std::vector<std::string> accounts_of(const std::string& user,
@@ -90,15 +90,15 @@ class AccountBook {
   // Returns 0 for root.
   std::uint32_t parent(std::uint32_t association) const;
   std::vector<std::uint32_t> children(std::uint32_t association) const;  // users first, then by name
-  // Returns root, then the rest depth first: parents before their children.
+  // Returns `root`, then the rest depth first: parents come before their children.
   std::vector<std::uint32_t> in_tree_order(std::uint32_t root = kRootAssociation) const;
   std::uint32_t root_of(const std::string& cluster) const;              // 0: there is no such cluster
-  bool below(std::uint32_t association, std::uint32_t ancestor) const;  // or the same
+  bool below(std::uint32_t association, std::uint32_t ancestor) const;  // true if they are the same
 
-  // Returns the names that jobs of the association may use, ascending.
+  // Returns the names of the QOS that jobs of the association may use, in ascending order.
   std::vector<std::string> allowed_qos(std::uint32_t association) const;
   std::string default_qos(std::uint32_t association) const;  // its own or inherited; empty: none
-  // Returns the limits for its jobs: unset limits for each job or user come from the parent.
+  // Returns the limits for jobs of the association. Unset limits per job or user come from the parent.
   model::Limits effective_limits(std::uint32_t association) const;
 
  private:

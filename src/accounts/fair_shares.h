@@ -1,6 +1,6 @@
-// The fair share of each association of a book: Fair Tree (fair_tree.h) over what each has used.
+// The fair share of each association of an account book: Fair Tree (fair_tree.h) applied to recorded usage.
 //
-// The daemon and the simulator rank with this function. Pure.
+// The daemon and the simulator both rank associations with this function. Pure; any thread.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace minke::accounts {
 
-// `totals` include all below, as in UsageBook::totals(). `shares` covers every association.
+// `totals` include all associations below, as in UsageBook::totals(). `shares` has every association.
 std::unordered_map<std::uint32_t, FairShare> fair_shares(
     const AccountBook& book, const UsageBook::Totals& totals,
     const std::unordered_map<std::uint32_t, std::uint32_t>& shares);

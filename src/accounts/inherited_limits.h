@@ -1,7 +1,7 @@
-// Limits of accounts and users for each job or user: an unset one is inherited from the parent. Limits for
-// all jobs together (Grp…) are not inherited, because the parent's count everybody's.
+// Inheritance of limits in the tree of accounts: an unset limit per job or user comes from the parent. Limits
+// on all jobs together (Grp…) are not inherited: the parent's limit already counts everybody's jobs.
 //
-// Pure. AccountBook uses it for the limits of a job, scontrol for what it shows of an association.
+// Pure. AccountBook uses it for the limits of a job, and scontrol for the limits that it shows.
 #pragma once
 
 namespace minke::model {

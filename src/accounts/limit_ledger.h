@@ -1,10 +1,10 @@
-// LimitLedger: the resources of the jobs of each association and QOS, and whether one more fits their limits.
+// LimitLedger: the resources that jobs of each association and QOS use, and
+// whether one more job fits the limits.
 //
-// Jobs are entered when they are submitted, again when they start, and removed in the reverse order. Group
-// limits count an association with all below it. As in Slurm, the job's QOS does not limit again what the
-// partition's QOS limits (the other way round if that has OverPartQOS), nor the association what a QOS
-// limits; the order of the checks is Slurm's, which decides which reason is reported. Pure; owned by one
-// thread, which also owns the AccountBook.
+// A job is entered at its submission and again at its start, and removed in the reverse order. Group limits
+// count an association with all below it. As in Slurm, a limit of the partition's QOS overrides the job's QOS
+// (the reverse with OverPartQOS), and a QOS overrides the association. The checks run in Slurm's order, which
+// decides the reported reason. Pure; one thread, which also owns the AccountBook.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ namespace minke::accounts {
 using TresCounts = std::vector<std::pair<std::string, std::uint64_t>>;
 std::uint64_t count_of(const TresCounts& counts, std::string_view name);
 
-// The account that a job is charged to, and its request.
+// The association and QOS that a job is charged to, and the resources that it asks for.
 struct Claim {
   std::uint32_t association = 0;  // 0: none, nothing is limited
   std::uint32_t qos = 0;          // 0: none
@@ -50,7 +50,7 @@ struct Usage {
 class LimitLedger {
  public:
   struct Use {
-    std::uint64_t submitted = 0;  // pending and running, tasks counted singly
+    std::uint64_t submitted = 0;  // pending and running; each array task counts
     std::uint64_t running = 0;
     std::map<std::string, std::uint64_t> tres;  // of running jobs
   };
@@ -59,25 +59,25 @@ class LimitLedger {
 
   void submitted(const Claim& claim, std::uint64_t tasks);
   void withdrawn(const Claim& claim, std::uint64_t tasks);  // ended, or cancelled while pending
-  // `claim.tres` is what it was given.
+  // `claim.tres` is what the job was allocated.
   void started(std::uint32_t job_id, const Claim& claim, std::int64_t now);
   void ended(std::uint32_t job_id);
   bool runs(std::uint32_t job_id) const { return running_.contains(job_id); }
 
   const Use& use(std::uint32_t association) const;
   const Use& qos_use(std::uint32_t qos) const;
-  // TRES x s that running jobs below the association may still use, up to their limits.
+  // TRES x s that running jobs below the association may still use before their time limits.
   Usage promised(std::uint32_t association, std::int64_t now) const;
   Usage promised_in_qos(std::uint32_t qos, std::int64_t now) const;
   bool has_active_jobs(std::uint32_t association) const { return use(association).submitted > 0; }
 
-  // Whether any limit could keep a job of this claim from starting; if not, start_problem()
-  // need not be called.
+  // Whether any limit could keep a job of this claim from starting. If not, the
+  // caller can skip start_problem().
   bool limited(const Claim& claim) const;
-  // Checks the numbers of jobs; with the QOS's DenyOnLimit, also what could never start.
+  // Checks the numbers of jobs, and with the QOS's DenyOnLimit also requests that could never start.
   std::optional<model::StateReason> submission_problem(const Claim& claim, std::uint64_t tasks) const;
-  // `usage` and `qos_usage` are up to now. `safe`: the job must also be able to end within the
-  // remaining TRES-minutes.
+  // `usage` and `qos_usage` are up to date. `safe`: the job must be able to end
+  // within the remaining TRES-minutes.
   struct Past {
     const std::unordered_map<std::uint32_t, Usage>* associations = nullptr;  // with all below
     const std::unordered_map<std::uint32_t, Usage>* qos = nullptr;
@@ -85,8 +85,8 @@ class LimitLedger {
   };
   std::optional<model::StateReason> start_problem(const Claim& claim, const Past& past,
                                                   std::int64_t now) const;
-  // Returns the longest time limit that MaxWall and MaxTRESMinsPerJob allow; 0xffffffff: any. A limit that
-  // rules out even a minute is left to submission_problem().
+  // Returns the longest time limit that MaxWall and MaxTRESMinsPerJob allow; 0xffffffff: any. If a limit
+  // rules out even one minute, it is ignored here, and submission_problem() reports it.
   std::uint32_t longest_minutes(const Claim& claim) const;
   // Returns the most nodes that a job of this claim may have; 0xffffffff: no limit.
   std::uint32_t max_nodes(const Claim& claim) const;
@@ -101,7 +101,7 @@ class LimitLedger {
   class StartCheck;
   template <typename Change>
   void each_use(const Claim& claim, Change change);
-  // Returns those whose limits apply; the one that decides first is in front.
+  // Returns the QOS whose limits apply, the one that decides first in front.
   std::vector<const model::QosRecord*> qos_in_order(const Claim& claim) const;
   std::uint32_t account_of(std::uint32_t association) const;  // the account's own association
 

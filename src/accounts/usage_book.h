@@ -1,10 +1,10 @@
-// UsageBook: the usage of each association and QOS, where older usage counts for less.
+// UsageBook: the usage of each association and QOS, in which older usage counts for less.
 //
-// Use decays continuously: half of it is left after a half-life, so a job that held b billing units from
-// s to e counts at time t for the integral of b * 2^-((t-x)/half-life) over x from s to e. The result
-// does not depend on when, or how often, it is read. The book keeps the usage of jobs that ended (own
-// use: an association's without what is below it), and the owner stores it; that of running jobs is
-// computed. Pure; one thread.
+// Usage decays continuously: half of it is left after one half-life. A job that held b billing units from
+// s to e counts at time t as the integral of b * 2^-((t-x)/half-life) over x from s to e. The result does
+// not depend on when or how often it is read. The book keeps the usage of ended jobs, for each
+// association without the usage below it, and its owner stores that. Usage of running jobs is computed
+// when asked for. Pure; owned by one thread.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace minke::accounts {
 
-// One run, of a job that has ended or still runs.
+// One run of a job that has ended or is still running.
 struct Run {
   std::uint32_t association = 0;
   std::uint32_t qos = 0;
@@ -32,12 +32,12 @@ class UsageBook {
  public:
   struct Item {
     Usage usage;
-    std::int64_t time = 0;  // as of which it is told
+    std::int64_t time = 0;  // the moment at which `usage` was computed
   };
   using Items = std::unordered_map<std::uint32_t, Item>;
   using Totals = std::unordered_map<std::uint32_t, Usage>;
 
-  // Seconds; 0: nothing decays.
+  // In seconds; 0: nothing decays.
   explicit UsageBook(std::int64_t half_life) : half_life_(half_life) {}
   void set_half_life(std::int64_t half_life) { half_life_ = half_life; }
 
@@ -47,13 +47,13 @@ class UsageBook {
   void clear(std::uint32_t association) { associations_.erase(association); }
   void clear_qos(std::uint32_t qos) { qos_.erase(qos); }
   void clear_all();
-  // The parent keeps what the removed one has used.
+  // Adds the usage of a removed association to its parent.
   void merge(std::uint32_t from, std::uint32_t into);
 
   const Items& associations() const { return associations_; }
   const Items& qos() const { return qos_; }
 
-  // Returns the totals as of `now`, by association with all below it, including the running jobs.
+  // Returns the totals at `now` by association, including everything below it and the running jobs.
   Totals totals(const AccountBook& book, const std::vector<Run>& running, std::int64_t now) const;
   Totals qos_totals(const std::vector<Run>& running, std::int64_t now) const;
 
