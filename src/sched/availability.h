@@ -1,10 +1,10 @@
-// Availability: how many processors are free at each time from now on, as a step function. It answers where
-// the earliest window of a request lies, and changes when something is planned, moved or given back.
+// Availability: the number of free processors over time, as a step function. It finds the earliest window for
+// a request, and changes when a job is planned, moved or removed.
 //
-// Steps lie in blocks of at most kBlock, each with its least and greatest value and an offset for changes
-// that cover it whole. So a change costs O(kBlock + blocks), and a search skips whole blocks at which nothing
-// changes between "enough" and "too little". Invariants: neighbouring steps differ; after the last step
-// everything is free. Times are in seconds, and lie between kBegin and kEnd. Owned by one thread; pure.
+// Steps lie in blocks of at most kBlock. A block has its least and greatest value, and an offset for changes
+// that cover it whole. So a change costs O(kBlock + blocks), and a search skips blocks without a suitable
+// step. Invariants: neighbouring steps differ; after the last one everything is free. Times are in seconds,
+// between kBegin and kEnd. Owned by one thread; pure.
 #pragma once
 
 #include <algorithm>
@@ -24,9 +24,9 @@ class Availability {
   explicit Availability(std::int32_t processors);
 
   std::int32_t free_at(std::int64_t time) const;
-  // Adds `processors` (negative: takes) during [begin, end). An empty interval changes nothing.
+  // Adds `processors` during [begin, end); a negative number takes them. An empty interval changes nothing.
   void add(std::int64_t begin, std::int64_t end, std::int32_t processors);
-  // What lies before `now` is no longer asked for.
+  // Drops the steps before `now`. No later question may be about a time before it.
   void forget_before(std::int64_t now);
 
   // The earliest start of a window of `seconds` >= 1 with `processors` free throughout, not before `from`.
@@ -36,11 +36,11 @@ class Availability {
   }
   struct Window {
     std::int64_t start = 0;  // kEnd: there is none
-    std::int64_t until = 0;  // so long the processors are free; not looked for behind the window's end
+    std::int64_t until = 0;  // the processors are free until here; not searched beyond the window's end
   };
-  // The same for a job that is planned already: its own processors count as free from there on, and its
-  // window must begin earlier. `planned_after` gives the start of the job that would be moved to a given
-  // time. Windows that begin at `before` or later are not looked for.
+  // The same for a job that is already planned. Its own processors count as free from its planned start on,
+  // and `planned_after` gives the start of the job that would be moved to a given time. The window must begin
+  // before `before`; later windows are not searched.
   template <typename PlannedAfter>
   Window earliest(std::int64_t from, std::int64_t before, std::int32_t processors, std::int64_t seconds,
                   PlannedAfter planned_after) const {
@@ -57,23 +57,23 @@ class Availability {
     return {kEnd, kEnd};
   }
 
-  // Since when, up to `time`, `processors` are free without a break; `time` where they are not right before
-  // it, and not before `limit`, which is earlier than `time`.
+  // The time since when `processors` are free without a break up to `time`. Returns `time` if they are not
+  // free right before it. Looks back no further than `limit`, which is earlier than `time`.
   std::int64_t free_since(std::int64_t time, std::int32_t processors, std::int64_t limit) const;
-  // The first time from `time` on, and before `limit` or a little later, at which they are not; kEnd: never.
+  // The first time from `time` on, up to `limit` or a little later, at which fewer are free; kEnd: never.
   std::int64_t free_until(std::int64_t time, std::int64_t limit, std::int32_t processors) const;
-  // The least and the most that are free at once in a non-empty interval.
+  // The smallest and the largest number of free processors in a non-empty interval.
   struct Range {
     std::int32_t least = 0;
     std::int32_t most = 0;
   };
   Range range(std::int64_t begin, std::int64_t end) const;
-  // The windows with `processors` throughout that have something in common with a non-empty interval and
-  // begin at `limit` at the earliest, which is not after `begin`.
+  // The windows with `processors` free throughout that overlap a non-empty interval. They begin at `limit` at
+  // the earliest; `limit` is not after `begin`.
   struct Room {
     std::int64_t longest = 0;  // seconds; 0: there is none
-    std::int64_t from = 0;     // of the first
-    std::int64_t until = 0;    // of the last
+    std::int64_t from = 0;     // begin of the first window
+    std::int64_t until = 0;    // end of the last window
   };
   Room room(std::int64_t begin, std::int64_t end, std::int32_t processors, std::int64_t limit) const;
 
@@ -98,7 +98,7 @@ class Availability {
     std::uint32_t step = 0;
   };
 
-  Position find(std::int64_t time) const;  // the step that holds at `time`
+  Position find(std::int64_t time) const;  // the step that is in force at `time`
   std::size_t find_block(std::int64_t time) const;
   std::int32_t value(Position at) const {
     return blocks_[at.block].steps->free[at.step] + blocks_[at.block].offset;
@@ -114,7 +114,7 @@ class Availability {
     bool block(std::int32_t, std::int32_t most) const { return most >= processors; }
     bool step(std::int32_t free) const { return free >= processors; }
   };
-  // From `at` to the first step that will do; false where there is none before `end` (or a little later).
+  // Moves `at` to the first step that `wanted` accepts. False: none before `end` (or a little later).
   template <typename Wanted>
   bool scan(Position& at, std::int64_t end, Wanted wanted) const {
     for (; at.block < blocks_.size() && blocks_[at.block].first < end; ++at.block, at.step = 0) {
@@ -128,19 +128,19 @@ class Availability {
   }
   std::int64_t run_begin(Position at, std::int64_t time, std::int32_t processors, std::int64_t limit) const;
   Position cut(std::int64_t time);  // makes sure that a step begins there
-  void join(Position at);           // takes the step away if it does not differ from the one before
+  void join(Position at);           // removes the step if it equals the one before
   void remove_step(Position at);
   void split(std::size_t block);
   void index_blocks();
   static void summarize(Block& block);
 
   std::vector<Block> blocks_;
-  // The block at evenly spread times, as far as the last one's begin.
+  // Index of blocks by evenly spaced times, up to the begin of the last block.
   static constexpr int kIndexBits = 9;
   std::array<std::uint32_t, 1 << kIndexBits> index_{};
   std::int64_t index_begin_ = 0;
   int index_shift_ = 0;
-  // The block and the step: the next question is often near.
+  // The last block and step that were found: the next question is often nearby.
   mutable std::size_t last_found_ = 0;
   mutable std::uint32_t last_step_ = 0;
 };

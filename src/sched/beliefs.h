@@ -1,9 +1,9 @@
-// Beliefs: how long jobs are believed to run, and when what runs is believed to end, going by the jobs that
-// have ended (run_times.h).
+// Beliefs: how long jobs are expected to run and when running jobs are expected to end, learned from the jobs
+// that have ended (run_times.h).
 //
-// Nobody is believed to end before now. What is asked of a run is rounded to a sixteenth of its age, so that
-// like jobs are asked about once; what is shown and what forecasts go by is the same answer, or a job would
-// be said to start before the end of the one that it waits for. Owned by one thread; no clock.
+// An expected end is never before now. The age of a running job is rounded to a sixteenth of it, so that one
+// answer serves similar jobs. Displays and forecasts use the same answer. Otherwise a job could be shown to
+// start before the end of the job that it waits for. Owned by one thread; reads no clock.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace minke::sched {
 
-// A job that runs: times in s since the epoch, `limit` in s (kUnlimitedSeconds: none).
+// A running job. Times are in s since the epoch; `limit` is in s (kUnlimitedSeconds: none).
 struct Run {
   std::uint32_t uid = 0;
   std::int64_t start = 0;
@@ -27,23 +27,23 @@ struct Run {
 
 class Beliefs {
  public:
-  // A job has ended that ran so many seconds under a limit of so many; to be told in the order of the ends.
-  // Values out of range count as the nearest in it.
+  // Records that a job with time limit `limit` (s) has ended after running for `seconds`. Call it in the
+  // order of the ends. A value out of range counts as the nearest valid one.
   void ended(std::uint32_t uid, std::int64_t limit, std::int64_t seconds, std::uint32_t cpus);
 
-  std::uint32_t runs() const { return runs_; }  // that have ended
+  std::uint32_t runs() const { return runs_; }  // number of jobs that have ended
   std::uint32_t runs_of(std::uint32_t uid) const;
 
-  // s that a job will have run in all, which has run `elapsed` s already: more than that. The limit where
-  // nothing is known.
+  // The expected total run time (s) of a job that has already run for `elapsed` s. It is more than `elapsed`.
+  // Returns the limit if nothing is known.
   std::int64_t seconds(std::uint32_t uid, std::int64_t limit, std::uint32_t cpus, std::int64_t elapsed) const;
   // s since the epoch; after `now`.
   std::int64_t end_of(const Run& run, std::int64_t now) const;
-  // False of one without a time limit that no earlier run tells anything of: its expected end is only what is
-  // planned with.
+  // False if the job has no time limit and no earlier job says anything about it. Its expected end
+  // then serves only for planning.
   bool knows_end(const Run& run, std::int64_t now) const;
 
-  // The same answers, like questions being asked once. Valid until something more has ended.
+  // Caches answers, so that equal questions are computed once. Valid until the next call of ended().
   class Asked {
    public:
     explicit Asked(const Beliefs& beliefs) : beliefs_(beliefs) {}
@@ -63,7 +63,7 @@ class Beliefs {
   std::uint32_t runs_ = 0;
 };
 
-// Processors that a job of this request will have at the least; at least 1.
+// The smallest number of processors that a job of this request will have; at least 1.
 std::uint32_t cpus_of(const Request& request);
 
 }  // namespace minke::sched

@@ -1,8 +1,8 @@
-// ClassTree: the classes of a queue in a tournament, so that a pass comes to the best ones first and passes
-// over whole subtrees of those that cannot start.
+// ClassTree: the classes of a queue in a tournament tree. A pass visits the best classes first and skips
+// whole subtrees of classes that cannot start.
 //
-// A node knows the best head below it and the least that any class below it demands. Invariant: every node is
-// the summary of its two children. O(log classes) to change a class. Owned by its PendingQueue.
+// A tree node keeps the best head below it and the smallest demand of any class below it. Invariant: each
+// node summarizes its two children. Changing a class costs O(log classes). Owned by its PendingQueue.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace minke::sched {
 
-// What a request takes at the least, wherever it is placed. For quick refusals only.
+// The least that a request takes wherever it is placed. Used for quick refusals only.
 struct LeastDemand {
   std::uint32_t cpus = 1;
   std::uint32_t node_cpus = 0;  // on each of its nodes
@@ -26,7 +26,7 @@ LeastDemand least_demand(const Request& request);
 
 class ClassTree {
  public:
-  // The head of a class: the order is that of PendingQueue::before().
+  // The head of a class. The order is the same as in PendingQueue::before().
   struct Key {
     std::uint64_t priority = 0;
     std::uint64_t order = 0;
@@ -41,9 +41,9 @@ class ClassTree {
     std::uint32_t best = kNone;  // class with the best head; kNone: no class below is alive
     LeastDemand demand{kNone, kNone, kNone, kNone, kNone};
     std::uint64_t partitions = 0;  // a bit for each; see partition_bit()
-    // At least what holds below: what is said of a node counts for all below it, until open() hands it down.
+    // Lower bounds for everything below. A value that is set on a node holds below it; open() hands it down.
     std::uint64_t blocked_at = ~std::uint64_t{0};
-    std::uint64_t shut_at = ~std::uint64_t{0};  // of `epoch`; in a later one it is blocked_at
+    std::uint64_t shut_at = ~std::uint64_t{0};  // valid in `epoch`; in a later one blocked_at counts
     std::uint64_t epoch = 0;
   };
 
@@ -57,19 +57,19 @@ class ClassTree {
   void set_key(std::uint32_t class_id, const Key& key);
   void remove(std::uint32_t class_id);
 
-  // The Machine::growth() at which all below a node were seen not to fit on what is free (blocked), or under
-  // a reservation (shut; blocked is shut too).
+  // Records the Machine::growth() at which no class below a node fitted: on free resources (blocked), or
+  // under a reservation (shut). A blocked node is also shut.
   void shut(std::uint32_t index, std::uint64_t growth, bool blocked);
-  void forget_shut() { ++epoch_; }  // but what is blocked
+  void forget_shut() { ++epoch_; }  // keeps what is blocked
   std::uint64_t blocked_at(std::uint32_t index) const { return nodes_[index].blocked_at; }
   std::uint64_t shut_at(std::uint32_t index) const {
     const Node& node = nodes_[index];
     return node.epoch == epoch_ ? std::max(node.shut_at, node.blocked_at) : node.blocked_at;
   }
-  // The same of a class, whether the nodes above it have been opened or not.
+  // The same for a class; the nodes above it need not have been opened.
   std::uint64_t blocked_at_of(std::uint32_t class_id) const;
   std::uint64_t shut_at_of(std::uint32_t class_id) const;
-  // Before the children of a node are looked at.
+  // Hands the node's marks down. Call it before looking at the node's children.
   void open(std::uint32_t index);
 
   // The root is 1; the children of n are 2n and 2n+1.
@@ -83,7 +83,7 @@ class ClassTree {
   void open_above(std::uint32_t index);
   void update_above(std::uint32_t index);
   void grow(std::uint32_t classes);
-  Node joined(std::uint32_t index) const;  // of its children
+  Node joined(std::uint32_t index) const;  // the summary of its children
 
   std::uint32_t capacity_ = 0;  // of classes, a power of two; the leaves begin there
   std::vector<Node> nodes_;

@@ -1,26 +1,26 @@
-// ConservativePlan: every job that waits has its place in time, and keeps it or gets an earlier one
+// ConservativePlan: every waiting job has a planned place in time, and keeps it or gets an earlier one
 // (conservative backfill with compression).
 //
 // A job gets the earliest window at its submission. When a job ends, all jobs that have not started are
-// placed again, in the order of submission, each with its own place given back first. The result is that of
-// doing just this, but only those are looked at that can have gained: for a job to move, somewhere before its
-// place something must have become free since it was last looked at (a gain). There are two ways to move:
-//  - it slides: it begins as much earlier as its processors are free right before its place. Nearly all
-//    moves are slides, and only where a gain touches the job's start can it slide further than before.
-//    Gains mark slots of time, so that most jobs are passed over at the price of one bit.
-//  - it jumps into a window that ends before its place begins. Few gains are part of a window that is as wide
-//    and as long as any job that waits: those are kept in a list, with what is known of their windows.
-// What a job leaves is a gain for those behind it in this pass, and for those before it in the next.
+// planned again in the order of submission; each first gives its own place back. The result is the same as
+// doing exactly this, but only jobs that may have gained are looked at. A job can move only if processors
+// before its place became free since the job was last looked at (a gain). It moves in one of two ways:
+//  - It slides: it starts earlier by as long as its processors are free right before its place. Nearly all
+//    moves are slides. A job can slide further than before only if a gain touches its start. Gains mark
+//    slots of time, so that passing over most jobs costs one bit test each.
+//  - It jumps into a window that ends before its place begins. Few gains are part of a window that is as wide
+//    and as long as some waiting job needs. These gains are in a list, with what is known of their windows.
+// The place that a job leaves is a gain for later jobs in this pass, and for earlier jobs in the next pass.
 //
-// Like jobs that follow one another share a position. Placing them again one by one, until none moves, ends
-// in the only order of ascending starts in which none can move; in which steps it is reached does not matter.
-// So a step goes as far as it can: the place that a job leaves is taken by the next one, and so on, until one
-// leaves a place that no other can take at once. And like jobs of which each begins when the one before it
-// ends slide as one.
+// Equal jobs that follow one another share a position. If they are planned one by one until none moves, the
+// result is always the same ascending list of starts, whatever the steps are.
+// So one step goes as far as it can: the next job takes the place that a job leaves, and so on, until a job
+// leaves a place that no other can take at once. Equal jobs of which each starts when the one before it ends
+// slide together.
 //
-// A job whose time has come has started; take_started() tells. Times never go back. Processors only: one pool
-// without nodes. Cost of an end: a few operations for each position, O(log n) for each move. Owned by one
-// thread; pure.
+// A job starts when its planned time comes; take_started() returns it. Times never go back. There are only
+// processors: one pool without nodes. An end costs a few operations per position, and O(log n) per move.
+// Owned by one thread; pure.
 #pragma once
 
 #include <cstdint>
@@ -39,35 +39,35 @@ class ConservativePlan {
 
   explicit ConservativePlan(std::int32_t processors) : free_(processors) {}
 
-  // The start that is planned for it. `processors` is at most what the machine has; `seconds` >= 1.
+  // Returns the planned start. `processors` is at most what the machine has; `seconds` >= 1.
   std::int64_t submit(JobKey job, std::int32_t processors, std::int64_t seconds, std::int64_t now);
-  // A job that started ends; `planned_end` is its start plus its seconds.
+  // Tells that a started job has ended. `planned_end` is its start plus its seconds.
   void end(std::int32_t processors, std::int64_t planned_end, std::int64_t now);
 
   struct Start {
     JobKey job = 0;
     std::int64_t time = 0;
   };
-  // The first of the planned starts, Availability::kEnd where nothing waits.
+  // The earliest planned start; Availability::kEnd if no job waits.
   std::int64_t next_start() const { return next_start_; }
-  // Takes the job of next_start() out of the plan: it runs from then on. Something must wait.
+  // Removes the job of next_start() from the plan: it runs from then on. At least one job must wait.
   Start take_started();
 
   std::size_t waiting() const { return waiting_; }
-  std::uint64_t moves() const { return moves_; }  // of a job into another place
+  std::uint64_t moves() const { return moves_; }  // of a job to another place
 
  private:
   static constexpr std::int64_t kNever = Availability::kEnd;
   static constexpr std::uint32_t kGroup = 64;   // positions
   static constexpr std::uint64_t kRecount = 8;  // ends, until the demand is counted anew
-  // What is known of the like jobs of a position, side by side.
+  // What is known of the equal jobs at a position, side by side in memory.
   struct Place {
     std::int64_t first_start = kNever;
-    std::int64_t last_start = Availability::kBegin;  // the same where there is one job
+    std::int64_t last_start = Availability::kBegin;  // equals first_start if there is one job
     std::int64_t seconds = 0;
     std::int32_t processors = 0;
   };
-  // Of kGroup positions.
+  // Summary of kGroup positions.
   struct Group {
     std::int64_t first_start = kNever;
     std::int64_t last_start = Availability::kBegin;
@@ -94,8 +94,8 @@ class ConservativePlan {
   std::vector<LikeJobs> jobs_;  // by position, in the order of submission
   std::vector<Place> places_;   // by position
   std::vector<Group> groups_;
-  std::size_t room_ = kGroup;  // positions, until those that wait close up
-  bool has_moved_ = false;     // something in the group that is looked at
+  std::size_t room_ = kGroup;  // positions that may be used before the waiting ones are compacted
+  bool has_moved_ = false;     // whether something in the current group has moved
   std::uint64_t ends_ = 0;
   std::int64_t next_start_ = kNever;
   std::size_t waiting_ = 0;

@@ -1,8 +1,8 @@
-// --constraint: an expression over node features, brought into normal form.
+// Parses --constraint, an expression over node features, into a normal form.
 //
-// Understood: names, `&` and `,` (both), `|` (either), parentheses; `&` binds more strongly than `|`.
-// Brackets around alternatives (`[a|b]`): the same one on all nodes. A count (`a*2`, `[(a&b)*2&c*1]`): on so
-// many nodes at least. Pure; any thread.
+// Syntax: names, `&` and `,` (both), `|` (either), parentheses. `&` binds more tightly than `|`. Brackets
+// around alternatives (`[a|b]`): all nodes of the job have the same alternative. A count (`a*2`,
+// `[(a&b)*2&c*1]`): at least so many nodes have the feature. Pure; any thread.
 #pragma once
 
 #include <string_view>
@@ -14,20 +14,20 @@
 
 namespace minke::sched {
 
-// A node has to have all features of one of these sets. Canonical: each set ascending and without doubles,
-// the sets ordered, none twice.
+// A node must have all features of one of these sets. Canonical form: each set is ascending and has no
+// duplicates; the sets are ordered and differ.
 using FeatureTerms = std::vector<std::vector<FeatureId>>;
 
 struct Constraint {
-  std::vector<FeatureTerms> cases;  // at least one: the first that will do for all nodes of the job counts
+  std::vector<FeatureTerms> cases;  // at least one: the first case that suits all nodes of the job counts
   std::vector<FeatureCount> counts;
 };
 
-// Errors: 2029 "Invalid feature specification" for bad syntax and for a feature that no node has; bounded
-// against hostile input.
+// Errors: 2029 "Invalid feature specification" for bad syntax and for a feature that no node has. Its work is
+// bounded, so untrusted input is safe.
 Result<Constraint> parse_constraint(std::string_view text, const MachineLayout& layout);
 
-// Has the node all features of one of the sets? Without any set: yes.
+// Whether the node has all features of one of the sets. True if there is no set.
 bool has_features(const MachineLayout& layout, NodeId node, const FeatureTerms& any_of);
 
 }  // namespace minke::sched

@@ -1,9 +1,9 @@
-// Which of a node's CPUs each job has, by their numbers within the node: 0 to CPUs - 1. The scheduler counts
-// CPUs; users and their programs are told numbers (CPU_IDs), which no two jobs of a node share.
+// CpuNumbers: which CPUs of a node each job has, as numbers within the node from 0 to CPUs - 1. The scheduler
+// only counts CPUs, but users and their programs see numbers (CPU_IDs) that no two jobs of a node share.
 //
-// They are Slurm's abstract numbers: which of the machine's CPUs a job is bound to is the launcher's choice
-// (node/cpu_pool.h), because several nodes may be declared on one machine. Numbers are shared only where a
-// node's jobs together have more CPUs than it: those of a suspended job are lent. Pure; one thread.
+// They are Slurm's abstract numbers. The launcher chooses the machine's CPUs that a job is bound to
+// (node/cpu_pool.h), because several nodes may be declared on one machine. Jobs share numbers only if
+// together they have more CPUs than the node: a suspended job lends its CPUs. Pure; owned by one thread.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,11 @@ namespace minke::sched {
 
 class CpuNumbers {
  public:
-  // Of a node with so many CPUs: the lowest ones that nobody has, or that the fewest have. "0-1,4".
+  // Chooses `count` of the node's CPUs: the lowest free ones, then those with the fewest users. "0-1,4".
   std::string choose(const std::string& node, std::uint32_t cpus_of_node, std::uint32_t count) const;
-  // The job has these from now on. Malformed numbers are left out.
+  // Records that the job has these CPUs. Malformed numbers are ignored.
   void take(std::uint32_t job_id, const std::string& node, std::string_view numbers);
-  void give_back(std::uint32_t job_id);  // all that it has, if any
+  void give_back(std::uint32_t job_id);  // everything that the job has
 
  private:
   struct Held {

@@ -1,9 +1,9 @@
-// Demand: what the jobs that wait could use, roughly: for each class of widths and of lengths (powers of two
-// and what is below the next), the shortest job and the latest start.
+// Demand: an estimate of which windows the waiting jobs could use. For each pair of a width class and a
+// length class (powers of two) it has the shortest job and the latest start.
 //
-// It says yes at times where nothing waits any more that could use a window, and never no where something
-// does: jobs that leave or move to earlier places need not be told; forget() and add() everything once in a
-// while. Owned by one ConservativePlan; pure.
+// It may say yes if no waiting job could use a window, but never says no if one could. So jobs that leave or
+// move to an earlier place need not be reported. Call forget() and then add() for every job now and then.
+// Owned by one ConservativePlan; pure.
 #pragma once
 
 #include <algorithm>
@@ -35,11 +35,11 @@ class Demand {
   }
   std::size_t narrowest() const { return narrowest_; }  // kWidths: nothing waits
   bool has(std::size_t width) const { return rows_[width].first < kLengths; }
-  // Whether jobs of a class that are planned later than `begin` might be as short as that.
+  // Whether jobs of a class that are planned later than `begin` might be as short as `seconds`.
   bool may_use(std::size_t width, std::int64_t seconds, std::int64_t begin) const {
     return rows_[width].may_use(seconds, begin);
   }
-  // Of any width.
+  // The same for jobs of any width.
   bool may_use(std::int64_t seconds, std::int64_t begin) const { return all_.may_use(seconds, begin); }
 
  private:

@@ -1,4 +1,4 @@
-// Says what exactly makes a request impossible on the whole machine, for the person who asked.
+// Explains to the user which part of a request is impossible even on the whole machine. Pure; any thread.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 
 namespace minke::sched {
 
-// For a request that does not fit the idle machine: always an error, 2014 "Requested node configuration is
-// not available". Names the option at fault and the most that the partition has of it.
+// `request` must not fit the idle machine. Always returns an error: 2014 "Requested node configuration is not
+// available". The message names the option at fault and the most that the partition has of it.
 Status explain_impossible(const Machine& machine, const Request& request);
 
-// 24000 -> "24000M", 1048576 -> "1T": the largest unit that is exact.
+// "24000M", "1T": memory in the largest unit that is exact.
 std::string memory_text(std::uint64_t mib);
 // "gpu:a100:2" or "gpu:2".
 std::string gres_text(const MachineLayout& layout, GresNameId name, GresKindId kind, std::uint64_t count);

@@ -1,14 +1,14 @@
-// Gains: when processors have become free in a plan since its jobs were last looked at.
+// Gains: intervals in which processors became free in a plan since its jobs were last looked at.
 //
-// One pass of looks goes over the jobs in the order of submission. A gain of the pass is news to all that
-// come after it, and in the next pass to those that came before. It is kept for both as a whole: a look at
-// what is no news costs time, and finds nothing.
+// A pass looks at the jobs in the order of submission. A gain made during the pass is new to the jobs after
+// it, and in the next pass to the jobs before it. It is kept for both passes as a whole: looking at a gain
+// that is not new costs time but changes nothing.
 //
-// Gains mark slots of time, which answer "has something become free right before this start?" with one bit,
-// at times yes where it is no. Those that may be part of a window for a job that waits are Openings, with the
-// longest window that they are part of for each class of widths. Gains of one stretch of free processors are
-// one opening. A window of which two gains are part is known by the later one. What is taken since then makes
-// windows smaller than they are said to be, never larger. Owned by one ConservativePlan; pure.
+// Gains mark slots of time. A slot answers with one bit whether something became free right before a start;
+// it may say yes wrongly. A gain that may be part of a window for a waiting job is an Opening. It keeps the
+// longest possible window for each width class. Gains in one stretch of free processors are one opening. If
+// two gains are part of one window, the later one knows it. If processors are taken later, windows become
+// smaller than recorded, never larger. Owned by one ConservativePlan; pure.
 #pragma once
 
 #include <array>
@@ -28,11 +28,11 @@ class Gains {
   };
   struct Opening {
     Gain gain;
-    std::int64_t from = 0;  // the windows are not before that
+    std::int64_t from = 0;  // no window begins before this
     std::int64_t until = 0;
     std::int32_t width = 0;                              // free processors, at most
     std::array<std::int64_t, Demand::kWidths> length{};  // of the longest window, by class of widths
-    // No window as wide and as long begins before the gain's end and is part of it.
+    // No window of this size begins before the gain's end and contains part of the gain.
     std::int32_t vain_processors = 0x7fffffff;
     std::int64_t vain_seconds = 0;
 
@@ -43,42 +43,42 @@ class Gains {
   };
 
   void clear();
-  // A new pass. All jobs are planned between `now` and `last_start`.
+  // Begins a new pass. All jobs are planned between `now` and `last_start`.
   void begin_pass(const Availability& free, const Demand& demand, std::int64_t now, std::int64_t last_start);
-  // `processors` more are free there.
+  // Records that `processors` more are free during `gain`.
   void add(Gain gain, std::int32_t processors, const Availability& free, const Demand& demand,
            std::int64_t now);
 
-  // Before that, nothing has become free.
+  // Nothing has become free before this time.
   std::int64_t first() const { return first_; }
-  // Returns false if nothing became free in the second before that.
+  // Whether something became free in the second before `time`; may be true wrongly.
   bool touch(std::int64_t time) const {
     const std::uint64_t slot = static_cast<std::uint64_t>(time - 1 - slots_begin_) >> shift_;
     return slots_[slot / 64] >> slot % 64 & 1;
   }
-  // In the order of time; they have nothing in common with one another.
+  // In the order of time; they do not overlap.
   const std::vector<Opening>& openings() const { return openings_; }
-  // There is no such window. False: the opening is of no use any more, and has gone.
+  // Records that no such window exists. False: no job can use the opening any more, and it was removed.
   bool note_vain(std::size_t opening, std::int32_t processors, std::int64_t seconds, const Demand& demand);
-  // Numbers stay the same in a pass; gains that are added come last.
+  // Numbers do not change during a pass; new gains come last.
   std::size_t size() const { return gains_.size(); }
   const Gain& operator[](std::size_t number) const { return gains_[number]; }
 
  private:
   static constexpr int kSlotBits = 15;
   void mark(Gain gain);
-  // At most `width` are free there at once, and `no_news` were before.
+  // At most `width` processors are free there at once; `no_news` of them were free before.
   void add_opening(Gain gain, std::int32_t width, std::int32_t no_news, const Availability& free,
                    const Demand& demand, std::int64_t now);
 
   std::vector<Gain> gains_;  // of this pass and the one before
-  std::size_t older_ = 0;    // so many of them are of the pass before
+  std::size_t older_ = 0;    // number of gains of the pass before
   std::vector<Opening> openings_;
   struct Opened {
     Gain gain;
-    std::int32_t no_news = 0;  // as many processors were free before
+    std::int32_t no_news = 0;  // number of processors that were free before
   };
-  std::vector<Opened> opened_;  // those of this pass that were openings
+  std::vector<Opened> opened_;  // gains of this pass that were openings
   std::array<std::uint64_t, (1 << kSlotBits) / 64> slots_{};
   std::int64_t slots_begin_ = 0;
   int shift_ = 0;

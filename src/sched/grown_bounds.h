@@ -1,8 +1,8 @@
-// GrownBounds: the most that one node can give among those that have grown since a time (sched/growth.h), for
-// quick refusals in a pass: what did not fit then and asks for more of each of its nodes does not fit now.
-//
-// Nothing grows during a pass, and what is free only shrinks, so that what was found at its begin bounds all
-// of it. Nodes are looked at as far as anybody asks, each once. Internal to sched; owned by one pass.
+// GrownBounds: the most that one node can give, among the nodes that have grown since a given
+// time (sched/growth.h). A pass uses it for quick refusals: a class that did not fit then, and
+// needs more per node than this, does not fit now. Nothing becomes free during a pass, so bounds
+// found at its begin hold until its end. Each node is looked at once, and only when needed.
+// Internal to sched; owned by one pass.
 #pragma once
 
 #include <algorithm>
@@ -15,10 +15,10 @@
 
 namespace minke::sched {
 
-// CPUs of a node that has at least so many devices, the last number standing for more.
+// CPUs of a node by its number of devices: cpus[i] for at least i devices; the last one stands for more.
 struct NodeBound {
   static constexpr std::uint32_t kLevels = 5;
-  std::uint64_t at;  // those that have grown at that time or later
+  std::uint64_t at;  // covers nodes that grew at this time or later
   std::array<std::int64_t, kLevels> cpus;
   std::int64_t gres;
 
@@ -42,7 +42,7 @@ class GrownBounds {
  public:
   void forget() { count_ = 0; }
 
-  // No bound where they are many. give(node) says what a node can give: CPUs and devices of all names.
+  // Returns kNoBound if too many nodes grew. give(node) returns a node's CPUs and devices of all names.
   template <typename Give>
   const NodeBound& since(std::uint64_t growth, const Growth& grown, Give give) {
     if (grown.all_at() > growth) return kNoBound;
@@ -57,7 +57,7 @@ class GrownBounds {
       ++count_;
       next_ = grown.older(next_);
     }
-    // The last of those that did grow since. Mostly it is one of the first.
+    // Finds the last node that has grown since. It is usually one of the first in the list.
     std::size_t first = 0;
     while (first < count_ && first < 4 && most_[first].at > growth) ++first;
     if (first == 4) {
@@ -75,7 +75,7 @@ class GrownBounds {
   static constexpr std::size_t kMany = 64;
   NodeId next_ = 0;
   std::size_t count_ = 0;
-  std::array<NodeBound, kMany> most_;  // the latest first, each with all before it
+  std::array<NodeBound, kMany> most_;  // the latest first; each includes all before it
 };
 
 }  // namespace minke::sched

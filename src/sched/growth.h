@@ -1,8 +1,8 @@
-// Growth: which nodes had something become free, and when, so that what did not fit is tried again only where
-// something has changed.
+// Growth: which nodes had resources become free, and when. A class that did not fit is tried again
+// only where something has changed.
 //
-// A counter goes up at each change; every node has the count of its last one, and the nodes are a list in the
-// order of these, the latest first. O(1) for each change. Internal to Machine; copied with it.
+// A counter goes up at each change. Every node has the count of its last change, and a list has the nodes in
+// that order, the latest first. O(1) for each change. Internal to Machine; copied with it.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ class Growth {
     }
   }
 
-  void count() { ++now_; }  // a change begins: of the nodes that are told next
+  void count() { ++now_; }  // a change begins; of_node() then names its nodes
   void of_node(NodeId node) {
     links_[node].at = now_;
     Link& link = links_[node];
@@ -32,10 +32,10 @@ class Growth {
     links_[link.older].newer = node;
     links_[end()].older = node;
   }
-  void of_all() { all_at_ = ++now_; }  // not of single nodes
+  void of_all() { all_at_ = ++now_; }  // a change that does not belong to single nodes
 
   std::uint64_t now() const { return now_; }
-  std::uint64_t all_at() const { return all_at_; }  // of the last change that was not of single nodes
+  std::uint64_t all_at() const { return all_at_; }  // count of the last such change
   std::uint64_t at(NodeId node) const { return links_[node].at; }
   NodeId newest() const { return links_[end()].older; }
   NodeId older(NodeId node) const { return links_[node].older; }

@@ -1,12 +1,12 @@
-// Holds: what operators' reservations keep of nodes and licenses, and when. A reservation is known here by a
-// number and by the nodes (or CPUs of nodes) and licenses that it holds in [start, end), and again every
-// `period` seconds. One that floats is always as far ahead: it lets short jobs in, and long ones never.
+// Holds: which nodes and licenses operators' reservations hold, and when. Here a reservation is a number with
+// the nodes (or CPUs of nodes) and licenses that it holds in [start, end), and again every `period` seconds.
+// A floating reservation is always equally far ahead: it admits short jobs and never long ones.
 //
-// What must hold, whatever runs: no request of another reservation, or of none, gets what is held for any
-// moment of its run [from, end), going by its time limit; a request of the reservation gets nothing else, and
-// only while it is held; where the reservation holds licenses alone, it gets nodes like everybody. Of a node
-// of which some CPUs are held, `used` of them are the reservation's own jobs'. Immutable, shared by the
-// copies of a Machine, which counts what is used. Pure; any thread.
+// Invariants: a request of another reservation, or of none, gets nothing that is held at any moment of its
+// run [from, end) by its time limit. A request of the reservation gets only what is held, and only while it
+// is held. If the reservation holds licenses alone, its requests get nodes like any other. If only some CPUs
+// of a node are held, the reservation's own jobs use `used` of them. Immutable; copies of a Machine share it,
+// and each counts what is used. Pure; any thread.
 #pragma once
 
 #include <cstddef>
@@ -28,13 +28,13 @@ struct Hold {
   std::int64_t start = 0;    // s since the epoch
   std::int64_t end = 0;      // > start
   std::int64_t period = 0;   // s; 0: once
-  bool floating = false;     // start and end are s from the moment that is asked about; it has no own jobs
+  bool floating = false;     // start and end are s from the moment asked about; no jobs of its own
   bool flexible = false;     // its jobs may begin earlier, and use other nodes too
-  bool maintenance = false;  // for whoever asks why a job waits
+  bool maintenance = false;  // used to explain why a job waits
 };
 
 struct LicenseHold {
-  Hold when;  // whose, and when; its node and CPUs say nothing
+  Hold when;  // the reservation and its times; ignore node and CPUs
   LicenseId license = 0;
   std::int64_t count = 0;
 };
@@ -47,27 +47,27 @@ class Holds {
   const std::vector<LicenseHold>& licenses() const { return licenses_; }
   bool empty() const { return holds_.empty() && licenses_.empty(); }
 
-  // Lowers `supply` of the node to what a request of reservation `own` may have in [from, end); false:
-  // nothing at all. `used`: by place in all(), what the reservation's own jobs use of the CPUs. An `end` that
-  // is not after `from` asks for no time in particular.
+  // Lowers `supply` of the node to what a request of reservation `own` may have in [from, end). False:
+  // nothing at all. `used`: CPUs that the reservation's own jobs use, indexed like all(). If `end` is not
+  // after `from`, no particular time is asked about.
   bool limit(NodeId node, HoldId own, std::int64_t from, std::int64_t end,
              const std::vector<std::int64_t>& used, NodeSupply& supply) const;
-  // How many of the license are kept from a request of reservation `own` that runs in [from, end). `used`: by
-  // place in licenses(), what the reservation's own jobs use of them.
+  // How many of the license a request of reservation `own` that runs in [from, end) may not have. `used`:
+  // licenses that the reservation's own jobs use, indexed like licenses().
   std::int64_t withheld(LicenseId license, HoldId own, std::int64_t from, std::int64_t end,
                         const std::vector<std::int64_t>& used) const;
-  // Whether its jobs may begin at `time`: it holds something then, or is flexible.
+  // Whether jobs of the reservation may begin at `time`: it holds something then, or is flexible.
   bool is_open(HoldId id, std::int64_t time) const;
-  // Whether another reservation holds anything of the node within [from, end).
+  // The hold of another reservation on the node within [from, end); null: there is none.
   const Hold* obstacle(NodeId node, HoldId own, std::int64_t from, std::int64_t end) const;
 
-  // Times after `now` at which a run of `duration` seconds that begins then may be allowed what one that
-  // begins just before is not, or the other way round. Not of all periods to come, but of the next few.
+  // Adds the times after `now` at which what a run of `duration` seconds may use changes with its begin.
+  // Covers only the next few periods of a recurring hold.
   void add_breakpoints(std::int64_t now, std::int64_t duration, std::vector<std::int64_t>& times) const;
-  // The next time after `now` at which something is held or no longer held.
+  // The next time after `now` at which a hold begins or ends.
   std::optional<std::int64_t> next_change(std::int64_t now) const;
 
-  // The place in all() of the hold on that node; nothing where there is none.
+  // The index in all() of this reservation's hold on the node; nothing if there is none.
   std::optional<std::size_t> find(NodeId node, HoldId id) const;
 
  private:
@@ -77,7 +77,7 @@ class Holds {
   std::vector<LicenseHold> licenses_;
 };
 
-// Whether the hold, or a repetition of it, has a moment of [from, end).
+// Whether the hold, or a repetition of it, overlaps [from, end).
 bool overlaps(const Hold& hold, std::int64_t from, std::int64_t end);
 
 }  // namespace minke::sched

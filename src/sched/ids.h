@@ -1,5 +1,5 @@
-// Dense numbers for the things that the scheduler compares all the time. They are given out by one
-// MachineLayout in the order of its input, and mean nothing to another layout.
+// Dense ids for the things that the scheduler compares all the time. A MachineLayout assigns them in the
+// order of its input; they are valid for that layout only.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,14 @@ using EntryId = std::uint64_t;     // of a pending job or array, chosen by the c
 using LicenseId = std::uint16_t;
 using RunKey = std::uint64_t;  // of a running job, chosen by the caller
 
-// What the rules of partitions count on a node beside resources; 0 where there is no such rule.
+// What partition rules count on a node beside resources; 0: there is no such rule.
 struct NodeRules {
-  std::uint32_t cpu_group = 0;   // 1 + the partition, where its jobs may have but some of a node's CPUs
-  std::uint32_t group_cpus = 0;  // so many (MaxCPUsPerNode)
-  std::uint32_t user = 0;        // 1 + the uid, where a partition gives nodes to one user at a time
-  bool alone = false;            // this is a job of such a partition (ExclusiveUser)
+  std::uint32_t cpu_group = 0;   // 1 + the partition, if it limits its jobs' CPUs per node
+  std::uint32_t group_cpus = 0;  // that limit (MaxCPUsPerNode)
+  std::uint32_t user = 0;        // 1 + the uid, if a partition gives a node to one user at a time
+  bool alone = false;            // the job is in such a partition (ExclusiveUser)
   bool operator==(const NodeRules&) const = default;
-  // Whether two jobs may not share a node because of their users.
+  // Whether two jobs must not share a node because they are of different users.
   bool repels(const NodeRules& other) const {
     return (alone || other.alone) && user != other.user && user != 0 && other.user != 0;
   }
@@ -32,8 +32,8 @@ struct NodeRules {
 inline constexpr GresKindId kAnyKind = std::numeric_limits<GresKindId>::max();
 inline constexpr std::uint32_t kUnlimited = std::numeric_limits<std::uint32_t>::max();
 
-// A job without a time limit is planned as if it ran for a year, as Slurm does: else a job that waits for
-// its nodes could never be given a start, and would starve.
+// A job without a time limit is planned as if it ran for a year, as in Slurm. Otherwise a job that waits for
+// its nodes could never get a planned start, and would starve.
 inline constexpr std::int64_t kUnlimitedSeconds = 365LL * 24 * 3600;
 
 inline constexpr std::int64_t limit_seconds(std::uint32_t time_limit_minutes) {

@@ -1,9 +1,9 @@
-// MachineLayout: what the cluster consists of, as far as scheduling cares. Immutable once built, and so
-// shared by a Machine and all its copies. When nodes, partitions or what they offer change, a new one is
-// built, and with it a new Machine and a new PendingQueue (ids and requests belong to one layout).
+// MachineLayout: what the cluster consists of, as far as scheduling needs to know. Immutable once built, so a
+// Machine and all its copies share it. When nodes, partitions or resources change, a new layout is built, and
+// with it a new Machine and a new PendingQueue (ids and requests belong to one layout). Any thread.
 //
-// `rank` is a node's place in the order in which nodes are filled: by weight, then as given. Sets of nodes
-// are bit sets over ranks, so that whole words of unsuitable nodes are skipped at once.
+// A node's `rank` is its place in the order in which nodes are filled: by weight, then as configured. Sets of
+// nodes are bit sets over ranks, so that a search skips 64 unsuitable nodes at once.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@
 
 namespace minke::sched {
 
-// One bit for each rank.
+// A set of ranks, one bit each.
 class RankSet {
  public:
   RankSet() = default;
@@ -35,13 +35,13 @@ class RankSet {
   std::vector<std::uint64_t> words_;
 };
 
-// The nodes of a partition, already expanded from its hostlist.
+// A partition and its nodes, expanded from the hostlist.
 struct PartitionNodes {
   std::string name;
   std::vector<std::string> nodes;
 };
 
-// Licenses are counted for the whole machine: `count` jobs' worth of `name`.
+// `count` licenses called `name`. They belong to the whole machine.
 struct LicensePool {
   std::string name;
   std::uint32_t count = 0;
@@ -52,13 +52,13 @@ struct GresKind {
   std::string type;  // may be empty
 };
 
-// Devices of one kind on one node. Of "shard", a device is a part of a GPU: the GPU with number g has the
-// shards from g * shards_per_gpu on. Who has a GPU has it whole, and while shards of it are in use nobody
-// does.
+// Devices of one kind on one node. A device of the GRES "shard" is a part of a GPU: GPU number g has
+// the shards from g * shards_per_gpu on. A job that gets a GPU gets all of it. While shards of a GPU
+// are in use, nobody gets that GPU.
 struct GresPool {
   GresKindId kind = 0;
   GresNameId name = 0;
-  std::uint64_t devices = 0;  // indices count up through all kinds of the name, in the order offered
+  std::uint64_t devices = 0;  // bit indices run through all kinds of the name in the order offered
 };
 
 struct LayoutNode {
@@ -88,9 +88,9 @@ class MachineLayout {
   static constexpr std::uint32_t kMaxDevices = 64;  // of one GRES name on one node
   static constexpr std::uint32_t kMaxPoolsPerNode = 16;
 
-  // Fails, naming the culprit, on: two nodes or partitions of one name, a partition's node that is not
-  // there, a node without CPUs, more devices or kinds on a node than the limits above,
-  // shards that are no multiple of the node's GPUs.
+  // Fails, and names the culprit, if two nodes or partitions have one name, a partition's node does not
+  // exist, a node has no CPUs, a node has more devices or kinds than the limits above, or the number of
+  // shards is not a multiple of the node's GPUs.
   static Result<MachineLayout> build(std::span<const model::NodeRecord> nodes,
                                      std::span<const PartitionNodes> partitions,
                                      std::vector<LicensePool> licenses = {});
@@ -117,7 +117,7 @@ class MachineLayout {
   std::optional<GresKindId> find_gres_kind(GresNameId name, std::string_view type) const;
   bool is_shard(GresNameId name) const { return shard_name_ == name; }
   bool is_gpu(GresNameId name) const { return gpu_name_ == name; }
-  // Of a node with shards: a bit for each GPU, or for each shard.
+  // Converts bit sets on a node with shards: one bit per GPU, one bit per shard.
   std::uint64_t shards_of_gpus(NodeId node, std::uint64_t gpus) const;
   std::uint64_t gpus_of_shards(NodeId node, std::uint64_t shards) const;
   // The name "gpu", which --cpus-per-gpu and --mem-per-gpu count; nothing where no node has one.

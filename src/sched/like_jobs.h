@@ -1,8 +1,8 @@
-// LikeJobs: jobs of one shape that follow one another in the queue, with their planned starts.
+// LikeJobs: equal jobs that follow one another in the queue, with their planned starts.
 //
-// Invariant: the starts ascend in the order of the jobs. So when one of them is planned earlier, it does not
-// matter which one it is said to be: the job that follows it takes the place that it left, and so on. Only
-// the set of starts changes, by one. O(log n) for a question; a change moves the starts in between (8 bytes
+// Invariant: the starts ascend in the order of the jobs. So if one job can start earlier, it does not matter
+// which: each next job takes the place that the one before it left, and only one start in the set changes. A
+// question costs O(log n); a change moves the starts in between (8 bytes each). Owned by a ConservativePlan.
 // each). Owned by one ConservativePlan; pure.
 #pragma once
 
@@ -25,7 +25,7 @@ class LikeJobs {
   bool empty() const { return head_ == starts_.size(); }
   std::size_t size() const { return starts_.size() - head_; }
 
-  // `start` is not before last().
+  // `start` must not be before last().
   void append(JobKey job, std::int64_t start) {
     if (head_ > jobs_.size() / 2 && jobs_.size() == jobs_.capacity()) {
       jobs_.erase(jobs_.begin(), jobs_.begin() + head());
@@ -35,16 +35,16 @@ class LikeJobs {
     jobs_.push_back(job);
     starts_.push_back(start);
   }
-  // Takes away the one that starts first.
+  // Removes and returns the job that starts first.
   JobKey pop() { return jobs_[head_++]; }
 
-  // Of what is not empty:
+  // These require that it is not empty.
   std::int64_t first() const { return starts_[head_]; }
   std::int64_t last() const { return starts_.back(); }
-  // Numbers count from the job that starts first.
+  // `number` counts from the job that starts first.
   std::int64_t start(std::size_t number) const { return starts_[head_ + number]; }
-  // The first job that starts after `time`, where there is one: last() > time. Without branches: where a time
-  // lies is hard to foretell.
+  // The first job that starts after `time`; requires last() > time. It has no branches, because a branch
+  // predictor cannot foresee where a time lies.
   std::size_t first_after(std::int64_t time) const {
     const std::int64_t* base = starts_.data() + head_;
     for (std::size_t count = size(); count > 1;) {
@@ -54,8 +54,8 @@ class LikeJobs {
     }
     return static_cast<std::size_t>(base - starts_.data()) - head_;
   }
-  // Job `first` starts at `to`, which is no later than it did; those that follow up to `last` each start when
-  // the one before did.
+  // Job `first` now starts at `to`, which is no later than before. Each following job up to `last` takes the
+  // former start of the job before it.
   void shift(std::size_t first, std::size_t last, std::int64_t to) {
     const auto begin = starts_.begin() + head() + static_cast<std::ptrdiff_t>(first);
     if (first != last)
@@ -63,15 +63,15 @@ class LikeJobs {
                          begin + static_cast<std::ptrdiff_t>(last - first) + 1);
     *begin = to;
   }
-  // Jobs `first` to `last` start so many seconds earlier, and not before the one before them.
+  // Jobs `first` to `last` start `by` seconds earlier, still not before the job in front of them.
   void advance(std::size_t first, std::size_t last, std::int64_t by) {
     for (std::size_t i = first; i <= last; ++i) starts_[head_ + i] -= by;
   }
-  // Whether a job that follows in the queue is one of them.
+  // Whether a job that follows in the queue can be appended to these.
   bool is_like(std::int32_t processors, std::int64_t seconds, std::int64_t start) const {
     return processors == processors_ && seconds == seconds_ && (empty() || start >= last());
   }
-  // Those of `other`, which follow these, and are like them.
+  // Appends equal jobs that follow these in the queue.
   void append(const LikeJobs& other) {
     jobs_.insert(jobs_.end(), other.jobs_.begin() + other.head(), other.jobs_.end());
     starts_.insert(starts_.end(), other.starts_.begin() + other.head(), other.starts_.end());
@@ -82,7 +82,7 @@ class LikeJobs {
 
   std::int32_t processors_ = 0;
   std::int64_t seconds_ = 0;
-  std::size_t head_ = 0;  // what lies before has started
+  std::size_t head_ = 0;  // everything before it has started
   std::vector<JobKey> jobs_;
   std::vector<std::int64_t> starts_;
 };

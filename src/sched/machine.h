@@ -1,9 +1,9 @@
-// Machine: what is free where. It answers whether a request fits now and where, and books it.
+// Machine: the free resources of each node. It answers whether and where a request fits now, and books it.
 //
-// Invariants: what is free or withheld plus what the allocations hold is what the layout offers (adopt() may
-// book more than there is; it is then negative until released); no device is held twice. allocate() then
-// release() of one placement restores every bit. Copies share the layout and are cheap: they serve as scratch
-// pads. Owned by one thread; deterministic, no clock, no I/O.
+// Invariants: free plus withheld plus allocated resources equal what the layout offers, and no device is held
+// twice. (adopt() may book more than there is; free counts are then negative until the release.) allocate()
+// followed by release() of the same placement restores every bit. Copies share the layout and are cheap, so
+// they serve as scratch pads. Owned by one thread; deterministic, no clock, no I/O.
 #pragma once
 
 #include <algorithm>
@@ -37,45 +37,45 @@ class Machine {
 
   const MachineLayout& layout() const { return *layout_; }
 
-  // A place for the request on what is free now, or nothing. It takes the fewest nodes, of those the ones
-  // of lower weight, then in the order of the layout; tasks fill the nodes in that order (block
-  // distribution), each node getting at least one; devices with the lowest numbers.
+  // A placement on what is free now, or nothing. It takes the fewest nodes; among those the nodes with lower
+  // weight, then in the order of the layout. Tasks fill the nodes in that order (block distribution), at
+  // least one on each node. Devices with the lowest numbers come first.
   std::optional<Placement> place(const Request& request) const;
-  // On an otherwise idle machine, with the nodes that are available now.
+  // Whether it fits if no job runs, on the nodes that are available now.
   bool could_on_available(const Request& request) const;
-  // On an idle machine with all nodes available; the error (2014 mostly) says what exactly there is not.
+  // Whether it fits if no job runs and all nodes are available. The error (mostly 2014) says what is missing.
   Status could_ever(const Request& request) const;
 
-  // The placement must be free: one that place() gave since the last allocate().
+  // The placement must be free: place() returned it after the last allocate().
   void allocate(const Placement& placement);
-  // Books what already runs, even where the machine has shrunk since it was placed.
+  // Books a job that already runs, even if the machine has shrunk since it was placed.
   void adopt(const Placement& placement);
-  // The placement must be held. What an unavailable node gets back stays unusable with it.
+  // The placement must be held. Resources of an unavailable node remain unusable.
   void release(const Placement& placement);
 
-  // Down and drained nodes are not available: nothing new is placed there. What runs keeps its resources.
+  // A node that is down or drained is not available: no new job is placed there. Running jobs keep resources.
   void set_available(NodeId node, bool available);
   bool available(NodeId node) const { return nodes_[node].available; }
   bool all_available() const { return unavailable_ == 0; }
-  // Devices (a bit each) that are broken: whoever holds them keeps them, and nobody gets them afterwards.
+  // Broken devices, one bit each. A job that holds one keeps it; afterwards nobody gets it.
   void withhold(NodeId node, GresNameId name, std::uint64_t devices);
-  // What reservations hold from now on. `running` has all that runs, of which some may be theirs.
+  // Sets what reservations hold. `running` has all running jobs, which may belong to a reservation.
   void set_holds(std::shared_ptr<const Holds> holds, const RunningSet& running);
   const Holds* holds() const { return holds_.get(); }  // null: nothing is held
-  // By place in holds()->all(): the CPUs that the reservation's own jobs use.
+  // Indexed like holds()->all(): the CPUs that the reservation's own jobs use.
   const std::vector<std::int64_t>& held_in_use() const { return held_in_use_; }
-  // To be called when something begins or ends to be held.
+  // Call it when a hold begins or ends.
   void hold_changed() { growth_.of_all(); }
-  // A partition that is not UP starts nothing. All are at first.
+  // A partition that is not UP starts no jobs. All partitions are schedulable at first.
   void set_schedulable(PartitionId partition, bool schedulable);
   bool schedulable(PartitionId partition) const { return schedulable_[partition] != 0; }
 
-  // CPUs of the node that jobs of such a group (NodeRules) may have yet, whether they are free or not.
+  // CPUs of the node that jobs of such a group (NodeRules) may still get, free or not.
   std::int64_t group_cpus_left(NodeId node, const NodeRules& rules) const {
     const auto held = group_cpus_.find({node, rules.cpu_group});
     return rules.group_cpus - (held == group_cpus_.end() ? 0 : held->second);
   }
-  // Whether a job with these rules may be on the node beside the users who are there.
+  // Whether a job with these rules may share the node with the users who have jobs there.
   bool welcomes(NodeId node, const NodeRules& rules) const;
 
   std::int64_t free_cpus(NodeId node) const { return nodes_[node].free_cpus; }
@@ -83,7 +83,7 @@ class Machine {
   std::uint64_t free_devices(std::size_t pool) const { return free_devices_[pool]; }  // as layout().pools()
   std::int32_t free_device_count(std::size_t pool) const { return free_device_counts_[pool]; }
   std::int64_t free_licenses(LicenseId license) const { return free_licenses_[license]; }
-  // As many as it asks for are free, and no reservation's for any moment of [from, end).
+  // Whether enough licenses are free, and not held by reservations at any moment of [from, end).
   bool has_licenses(const Request& request, std::int64_t from, std::int64_t end) const;
   std::int64_t free_devices_of(NodeId node) const { return nodes_[node].free_devices; }
   std::uint64_t most_node_cpus() const {
@@ -92,26 +92,26 @@ class Machine {
   // Upper bounds on what can be placed: the free CPUs of all available nodes, the free devices of all nodes.
   std::int64_t free_cpus_in_all() const { return free_cpus_in_all_; }
   std::int64_t free_devices_in_all() const { return free_devices_in_all_; }
-  // Available nodes with so many free CPUs, and some with fewer: with at least the power of two below.
+  // Contains all available nodes with so many free CPUs; the bound is rounded down to a power of two.
   const RankSet& with_free_cpus(std::uint64_t cpus) const {
     return with_free_cpus_[std::min<std::size_t>(static_cast<std::size_t>(std::bit_width(cpus | 1)),
                                                  with_free_cpus_.size()) -
                            1];
   }
-  // The same of free devices, of all names together; available or not.
+  // The same for free devices of all names together; unavailable nodes count too.
   const RankSet& with_free_devices(std::uint64_t devices) const {
     return with_free_devices_[std::min<std::size_t>(static_cast<std::size_t>(std::bit_width(devices | 1)),
                                                     with_free_devices_.size()) -
                               1];
   }
-  std::size_t words() const { return with_free_cpus_.front().word_count(); }  // of such a set
-  // Grows whenever something becomes free or available: what did not fit at one value cannot fit later
-  // at the same value, nor before one of the nodes that have grown since can host a part of it.
+  std::size_t words() const { return with_free_cpus_.front().word_count(); }  // size of such a set
+  // Grows whenever something becomes free or available. What did not fit at one value does not fit later at
+  // the same value; at a higher one only if a node that grew since can host a part of it.
   std::uint64_t growth() const { return growth_.now(); }
   const Growth& grown() const { return growth_; }
-  // Changes with the nodes' and partitions' availability.
+  // Changes when the availability of a node or partition changes.
   std::uint64_t availability() const { return availability_; }
-  // Limits outside of the machine may allow more than they did.
+  // Call it when limits outside of the machine may allow more than before.
   void limits_changed() { growth_.of_all(); }
 
   bool operator==(const Machine& other) const;  // what is free and available; the layout must be the same
@@ -143,7 +143,7 @@ class Machine {
   std::shared_ptr<const Holds> holds_;
   std::vector<std::int64_t> held_in_use_;
   std::vector<std::int64_t> held_licenses_in_use_;
-  // By node and group, and by node and user; what is 0 is not there.
+  // By node and group, and by node and user. Entries with 0 are removed.
   std::map<std::pair<NodeId, std::uint32_t>, std::int64_t> group_cpus_;
   struct Jobs {
     std::int64_t all = 0;

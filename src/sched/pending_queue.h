@@ -1,12 +1,12 @@
-// PendingQueue: the jobs that could start if there were room. Held and dependent jobs, and arrays that are at
-// their throttle, are not in it: whoever owns it inserts a job when it becomes eligible and removes it when
-// it no longer is.
+// PendingQueue: the jobs that could start if there were room. It has no held or dependent jobs and no arrays
+// at their throttle: its owner inserts a job when it becomes eligible and removes it when it no longer is.
 //
-// Entries are grouped by class (equal Requests), because what blocks one of a class blocks all: a pass over a
-// million jobs of one shape looks at those that it starts and at one more. Order: priority (higher first),
-// then `order` (lower first; the caller makes it unique), then id. Invariants: an entry's startable count is
-// at least 1; a class exists while it has entries. Costs: insert, remove, update O(log n); about 70 bytes for
-// each entry. Owned by one thread. A queue belongs to one Machine: its layout gives the ids in the Requests.
+// Entries are grouped by class (equal Requests), because what blocks one entry of a class blocks all. So a
+// pass over a million equal jobs looks at those that it starts and at one more. Order: priority (higher
+// first), then `order` (lower first; the caller makes it unique), then id. Invariants: an entry's
+// startable count is at least 1; a class exists while it has entries. Costs: insert, remove and update
+// O(log n); about 70 bytes per entry. Owned by one thread. A queue belongs to one Machine, whose layout
+// gives the ids in the Requests.
 #pragma once
 
 #include <cstdint>
@@ -33,9 +33,9 @@ class PendingQueue {
  public:
   using ClassId = std::uint32_t;
 
-  // The id must not be in the queue, and startable not 0.
+  // The id must not be in the queue, and `startable` must not be 0.
   void insert(const PendingEntry& entry, const Request& request);
-  // These return false where the id is not in the queue.
+  // These return false if the id is not in the queue.
   bool remove(EntryId id);
   bool set_priority(EntryId id, std::uint64_t priority);
   bool set_startable(EntryId id, std::uint32_t startable);  // 0 removes it
@@ -52,21 +52,21 @@ class PendingQueue {
   const Request& request(ClassId id) const { return classes_[id].request; }
   PendingEntry head(ClassId id) const { return entry(classes_[id].heap.front()); }
   std::optional<ClassId> class_of(EntryId id) const;
-  // Takes `count` (at most the startable ones) from the head of a class.
+  // Takes `count` tasks from the head of a class; at most the head's startable count.
   void take_from_head(ClassId id, std::uint32_t count = 1);
-  // Machine::growth() at which the class was last seen not to fit on what is free.
+  // The Machine::growth() at which the class was last seen not to fit on free resources.
   std::uint64_t blocked_at(ClassId id) const { return tree_.blocked_at_of(id); }
   void set_blocked_at(ClassId id, std::uint64_t growth) { tree_.shut(tree_.leaf(id), growth, true); }
-  // The same, or under the reservation that withheld() has.
+  // The same, or the growth at which it did not fit under the reservation of withheld().
   std::uint64_t shut_at(ClassId id) const { return tree_.shut_at_of(id); }
   Withheld& withheld() { return withheld_; }
-  std::optional<Machine>& scratch() { return scratch_; }  // of the passes' planners
+  std::optional<Machine>& scratch() { return scratch_; }  // used by the planners of passes
   void withhold_nothing() {
     withheld_.known = false;
     tree_.forget_shut();
   }
-  // Whether the nodes that were available at that Machine::availability() could ever host the class, as the
-  // pass found; it keeps it here.
+  // The pass caches here whether the class could ever fit on the nodes that were available
+  // at that Machine::availability().
   struct Possible {
     std::uint64_t availability = 0;  // 0: not known
     bool possible = false;
@@ -80,8 +80,8 @@ class PendingQueue {
     return a.id < b.id;
   }
 
-  // Walks all entries in order without changing the queue: O(log n) a step after O(classes) to begin.
-  // The queue must not change meanwhile.
+  // Walks all entries in order without changing the queue: O(classes) to begin, then O(log n) per step. The
+  // queue must not change meanwhile.
   class Cursor {
    public:
     explicit Cursor(const PendingQueue& queue);
@@ -110,8 +110,8 @@ class PendingQueue {
     std::uint32_t position = 0;  // in the heap of its class; the next free slot where unused
     ClassId class_id = 0;
   };
-  // The key lies in the heap itself, and a node's four children side by side: a long queue is walked with few
-  // cache misses.
+  // The key lies in the heap itself, and a node's four children are side by side, so walking a long
+  // queue causes few cache misses.
   struct HeapItem {
     std::uint64_t priority = 0;
     std::uint64_t order = 0;

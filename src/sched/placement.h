@@ -1,8 +1,8 @@
-// Placement: what one job holds, or would hold, on each of its nodes.
+// Placement: the resources that one job holds, or would hold, on each of its nodes.
 //
 // Invariants: at least one node; each node once, in the order in which tasks are laid out (lower weight
-// first, then the order of the nodes in the layout); cpus >= 1 and tasks >= 1 on each; `devices` is never 0.
-// A plain value, free of the machine that made it. Any thread.
+// first, then the order of the layout); cpus >= 1 and tasks >= 1 on each; `devices` is never 0. A plain value
+// that does not refer to the machine that made it. Any thread.
 #pragma once
 
 #include <google/protobuf/repeated_field.h>
@@ -43,8 +43,8 @@ struct LicenseShare {
 struct Placement {
   std::vector<NodeShare> nodes;
   std::vector<LicenseShare> licenses = {};
-  // Of a heterogeneous job: for each component how many of `nodes`, and of `licenses`, are its own; a node
-  // can then be there several times. Empty: of one job.
+  // For a heterogeneous job: how many of `nodes` and of `licenses` belong to each component. A node can then
+  // occur several times. Empty: one job without components.
   struct Part {
     std::uint32_t nodes = 0;
     std::uint32_t licenses = 0;
@@ -55,11 +55,11 @@ struct Placement {
   bool operator==(const Placement&) const = default;
 };
 
-// One placement for each component; the placement itself where it has no parts.
+// Returns one placement for each component, or the placement itself if it has no parts.
 std::vector<Placement> split(const Placement& placement);
-// Whether they hold the same amounts of the same nodes; devices are only counted.
+// Whether both hold the same amounts on the same nodes. Devices are counted, not compared.
 bool same_amounts(const Placement& a, const Placement& b);
-// The same amounts with each node once and without parts: what counts where only amounts do.
+// The same amounts with each node once and without parts, for callers that need only amounts.
 Placement merged(const Placement& placement);
 
 using NodeAllocations = google::protobuf::RepeatedPtrField<model::NodeAllocation>;

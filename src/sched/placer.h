@@ -1,9 +1,9 @@
-// Placer: finds the nodes for one request. Machine::place() and the pass are its users; internal to sched.
+// Placer: finds the nodes for one request. Used by Machine::place() and the pass; internal to sched.
 //
-// Rules: a node can host some tasks and some job-wide GRES (--gpus); each chosen node gets at least one of
-// each that is asked for. The fewest nodes that suffice are taken (or as many as a range allows); of the
-// sets of that size the one that is first by rank. Exact, but for one case: an upper bound on nodes together
-// with both --ntasks and --gpus is a two-dimensional packing, where three greedy orders are tried.
+// Rules: a node can host some tasks and some of the job-wide GRES (--gpus). Each chosen node gets at least
+// one of each that the job asks for. The fewest nodes that suffice are taken (or as many as a range allows);
+// among sets of that size, the first by rank. Exact except in one case: a bound on nodes together with both
+// --ntasks and --gpus is a two-dimensional packing problem, for which three greedy orders are tried.
 #pragma once
 
 #include <cstdint>
@@ -23,34 +23,34 @@ enum class View : std::uint8_t {
   kIdle,           // everything on all nodes
 };
 
-// A place on what is free for the request and all its companions together, with as many licenses as they ask
-// for; `caps`, if given, hold for a job that runs in [from, end). `resume`: as Placer::select() has it, for a
-// request without companions; it is set for the next time.
+// Places the request and all its companions together on what is free, with the licenses that they ask for.
+// `caps`, if given, apply to a job that runs in [from, end). `resume`: the first_rank of Placer::select(),
+// for a request without companions; it is updated for the next call.
 std::optional<Placement> place_together(const Machine& machine, const Request& request, const Caps* caps,
                                         std::int64_t from, std::int64_t end, std::uint32_t* resume = nullptr);
 
 class Placer {
  public:
-  // `caps`, if given, hold for a job that runs in [from, end).
+  // `caps`, if given, apply to a job that runs in [from, end).
   Placer(const Machine& machine, View view, const Caps* caps = nullptr, std::int64_t from = 0,
          std::int64_t end = 0);
 
-  // `first_rank`: no node below it can host the whole request by itself (0 where nothing is known).
+  // `first_rank`: no node of a lower rank can host the whole request alone (0: nothing is known).
   bool select(const Request& request, std::uint32_t first_rank = 0);
-  // After a successful select() on View::kFree.
+  // Call it after a successful select() on View::kFree.
   Placement placement() const;
-  // The single node's rank; where there are several, 0. Serves as the next first_rank while nothing is freed.
+  // The rank of the single chosen node, else 0. It is a valid next first_rank while nothing is freed.
   std::uint32_t resume_rank() const { return chosen_.size() == 1 ? chosen_.front().rank : 0; }
 
-  // For one node: the most tasks and job-wide GRES it can host, clipped to the request; false if none.
+  // Computes the most tasks and job-wide GRES that one node can host, up to the request; false if none.
   struct Capacity {
     std::uint32_t rank = 0;
     std::uint32_t tasks = 0;
     std::uint32_t job_gres = 0;
   };
   bool capacity(NodeId node, const Request& request, Capacity& result) const;
-  // The set of ranks that partition and constraint leave, word by word; on View::kFree without most of those
-  // that have fewer free CPUs, or fewer free devices.
+  // One word of the set of ranks that partition and constraint allow. On View::kFree it omits most nodes with
+  // fewer free CPUs or fewer free devices.
   std::uint64_t suitable_word(const Request& request, std::size_t word, std::uint64_t cpus = 1,
                               std::uint64_t devices = 0) const;
 
@@ -81,11 +81,11 @@ class Placer {
   const std::int64_t from_;
   const std::int64_t end_;
   const Request* request_ = nullptr;
-  std::optional<Request> chosen_case_;  // where the request has cases: it, with the features of that case
-  std::uint32_t tasks_on_each_ = 0;     // where the request has no total of tasks
+  std::optional<Request> chosen_case_;  // if the request has cases: it, with the chosen case's features
+  std::uint32_t tasks_on_each_ = 0;     // if the request has no total of tasks
   std::uint32_t job_gres_ = 0;          // the one demand with per_job; 0: none
-  std::vector<Capacity> required_;      // of the nodes that must be taken, by rank
-  std::vector<Capacity> candidates_;    // of the others, by rank
+  std::vector<Capacity> required_;      // the nodes that must be taken, by rank
+  std::vector<Capacity> candidates_;    // the other nodes, by rank
   std::vector<Capacity> chosen_;        // by rank
 };
 

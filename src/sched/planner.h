@@ -1,8 +1,8 @@
-// Planner: the future of a machine within one pass: what runs ends, what is reserved begins and ends.
+// Planner: the future of a machine within one pass, as jobs end and reservations begin and end.
 //
-// It finds the earliest start of a request and protects it. Exact with respect to the Placer: between the
-// times at which reservations begin, end, or come within reach, what is free only grows, so that the first
-// time that will do is found by bisection. Internal to sched; owned by one pass.
+// It finds the earliest start of a request and protects it. The result is exact with respect to the Placer:
+// between the times at which reservations begin, end or come within reach, free resources only grow, so
+// bisection finds the first suitable time. Internal to sched; owned by one pass.
 #pragma once
 
 #include <cstdint>
@@ -18,26 +18,26 @@ namespace minke::sched {
 
 class Planner {
  public:
-  // Machine and running set are the pass's own, as they change. `scratch` has nothing that is needed: it is
-  // room for a copy of the machine, which a planner leaves to the next one.
+  // Machine and running set are the pass's own and change with it. `scratch` only provides memory for a copy
+  // of the machine; each planner leaves it to the next.
   Planner(const Machine& machine, const RunningSet& running, std::int64_t now,
           std::optional<Machine>& scratch)
       : machine_(machine), running_(running), now_(now), caps_(machine.layout()), future_(scratch) {}
 
-  // Reserves the earliest start after `now`, unless it is later than now + window_seconds (0: no bound) or
-  // there is none. The request must not fit now, under the caps. `no_later`, if given, is a time at which it
-  // is known to fit, where it is the first to get a reservation; it makes the search shorter.
+  // Reserves the earliest start after `now`. False: there is none, or it is later than now + window_seconds
+  // (0: no bound). The request must not fit now under the caps. `no_later` shortens the search: if this is
+  // the first reservation, the request is known to fit at that time.
   bool reserve(EntryId entry, const Request& request, std::int64_t window_seconds,
                std::optional<std::int64_t> no_later = std::nullopt);
-  // Tells it of a job that starts now.
+  // Tells the planner of a job that starts now.
   void started(const Placement& placement, std::int64_t end) { caps_.consume(placement, now_, end); }
 
-  // Free CPUs that jobs which run beyond the begin of the first reservation, `first`, may not have.
+  // Free CPUs that jobs which run beyond `first`, the begin of the first reservation, must not take.
   std::int64_t cpus_withheld(std::int64_t first) const;
   // The most CPUs that such a job may have on one node.
   std::int64_t most_node_cpus(std::int64_t first) const;
 
-  // CPUs and devices (of all names) that such a job may have on that node at the most.
+  // The most CPUs and devices (of all names) that such a job may have on that node.
   struct Left {
     std::int64_t cpus = 0;
     std::int64_t devices = 0;
@@ -52,7 +52,7 @@ class Planner {
     std::int64_t time = 0;
     const Placement* placement = nullptr;
   };
-  struct Booking {  // of a reservation that is active at the time under consideration
+  struct Booking {  // of a reservation that is active at the time in question
     std::size_t reservation = 0;
     Placement placement;
   };
@@ -74,9 +74,9 @@ class Planner {
   std::vector<Reservation> reservations_;
   std::vector<std::int64_t> ends_;  // of the reservations
 
-  // The scratch pad of one search: the machine after the first `released_` releases.
+  // State of one search: the machine after the first `released_` releases.
   std::optional<Machine>& future_;
-  std::vector<Release> releases_;  // as far as anybody looked
+  std::vector<Release> releases_;  // read from the running set only as far as needed
   RunningSet::Ordered::const_iterator next_release_;
   std::size_t released_ = 0;
   std::vector<Booking> active_;

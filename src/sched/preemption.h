@@ -1,7 +1,7 @@
-// Preemption: which of the jobs that run must give way so that one that waits can start.
+// Preemption: chooses which running jobs give way so that a waiting job can start.
 //
-// The caller says who may be asked, and in which order; of these as few as possible are taken, those that
-// come first before those that come later. Pure; works on a copy of the machine.
+// The caller passes the candidates in order of preference. As few as possible are taken, and earlier
+// candidates before later ones. Pure; works on a copy of the machine. Any thread.
 #pragma once
 
 #include <cstddef>
@@ -16,9 +16,9 @@
 
 namespace minke::sched {
 
-// What a job's giving way would free, several placements of a heterogeneous one: each is held on `machine`.
-// The indices of those that must, ascending; empty where the request fits without; nothing where it does not
-// fit even without all of them. `now`: s since the epoch, for what reservations hold.
+// `freed`: what each candidate would free (several placements for a heterogeneous job), all held on
+// `machine`. Returns the ascending indices of the victims; empty if the request fits without any, nothing if
+// it does not fit even without all of them. `now`: s since the epoch; decides what reservations hold.
 std::optional<std::vector<std::size_t>> choose_victims(const Machine& machine, const Request& request,
                                                        std::span<const std::vector<Placement>> freed,
                                                        std::int64_t now);

@@ -1,5 +1,5 @@
-// Multifactor priority: a job's priority as the weighted sum of factors between 0 and 1, as Slurm's plug-in
-// of that name adds them up. Pure functions.
+// Multifactor priority: a job's priority is a weighted sum of factors between 0 and 1, as in Slurm's
+// priority/multifactor plugin. Pure functions; any thread.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct TresFactor {
 };
 
 struct PriorityFactors {
-  std::int64_t eligible_seconds = 0;  // that it has been waiting; negative: not yet
+  std::int64_t eligible_seconds = 0;  // for how long it has been eligible; negative: not yet
   double association = 0;
   double fair_share = 0;
   std::uint32_t nodes = 0;
@@ -41,7 +41,7 @@ struct PriorityFactors {
   std::int64_t site = 0;
 };
 
-// What sprio shows, column by column.
+// The columns of sprio.
 struct PriorityParts {
   double age = 0;
   double association = 0;
@@ -53,7 +53,7 @@ struct PriorityParts {
   std::int64_t nice = 0;
   std::int64_t admin = 0;
   std::int64_t site = 0;
-  // From 1 to 4294967295; 0 is held, which no sum makes.
+  // From 1 to 4294967295. It is never 0, which means that the job is held.
   std::uint32_t total() const;
 };
 

@@ -1,6 +1,6 @@
-// What a record of an operators' reservation says of time: when it recurs, and what it holds when (holds.h).
+// Times of an operators' reservation record: when it recurs, and what it holds at which times (holds.h).
 //
-// Pure. Days of the week are those of this process's time zone.
+// Pure; any thread. Days of the week are those of this process's time zone.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +18,13 @@ namespace minke::sched {
 
 bool has_flag(const model::ReservationRecord& record, std::string_view flag);  // upper case
 bool floats(const model::ReservationRecord& record);
-// s between its occurrences; 0: it does not recur. WEEKDAY and WEEKEND recur daily, but not every day.
+// Seconds between two occurrences; 0: it does not recur. WEEKDAY and WEEKEND return a day but skip some days.
 std::int64_t period_of(const model::ReservationRecord& record);
-// Moves a recurring one on until it ends after `now`; false where it does not recur.
+// Moves a recurring reservation on until it ends after `now`. False: it does not recur.
 bool move_on(model::ReservationRecord& record, std::int64_t now);
 
-// Of those that float, start and end are s from whenever one looks. Nodes and licenses that the layout does
-// not have are left out.
+// Start and end of a floating reservation become s from the moment asked about. Nodes and licenses that the
+// layout does not have are left out.
 Holds holds_of(std::span<const model::ReservationRecord> records, const MachineLayout& layout);
 
 }  // namespace minke::sched

@@ -1,9 +1,9 @@
-// RunTimes: how long a job will run, going by what its user's and everybody's jobs did before.
+// RunTimes: estimates how long a job will run from earlier jobs of its user and of everybody.
 //
-// The answer is the weighted median of the user's last jobs, each scaled to the time limit at hand: recent
-// ones weigh more, and so do those with the same limit and the same number of processors; everybody's last
-// jobs count for one more. Of a job that runs already only what ran longer is asked. Deterministic; owned by
-// one thread; memory is bounded for each user.
+// The estimate is the weighted median of the user's last jobs, each scaled to the given time limit. Recent
+// jobs weigh more, and so do jobs with the same limit and the same number of processors. Everybody's last
+// jobs count together as one more job. For a running job, only jobs that ran longer count. Deterministic;
+// owned by one thread; memory per user is bounded.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,13 @@ class RunTimes {
  public:
   struct Run {
     std::int64_t limit = 0;    // s, at least 1
-    std::int64_t seconds = 0;  // that it ran
+    std::int64_t seconds = 0;  // how long it ran
     std::uint32_t processors = 0;
   };
   void ended(std::uint64_t user, const Run& run);
 
-  // s, more than `elapsed`, which it has run already; at most the limit unless that has passed; the limit
-  // where nothing is known.
+  // In s. More than `elapsed`, which the job has already run. At most the limit, unless that has passed.
+  // The limit if nothing is known.
   std::int64_t expected(std::uint64_t user, std::int64_t limit, std::uint32_t processors,
                         std::int64_t elapsed) const;
 

@@ -1,6 +1,6 @@
-// RunningSet: what runs, where, and when it will have ended at the latest, in the order of those ends.
+// RunningSet: the running jobs, their placements and their latest expected ends, ordered by end.
 //
-// Invariant: keys are unique. O(log n) changes. Owned by one thread.
+// Invariant: keys are unique. Changes cost O(log n). Owned by one thread.
 #pragma once
 
 #include <cstdint>
@@ -25,12 +25,12 @@ class RunningSet {
 
   // `expected_end`: start plus limit_seconds() of the time limit. The key must be new.
   void add(RunKey key, std::int64_t expected_end, Placement placement);
-  // Returns what the job held, or nothing where the key is not there.
+  // Returns what the job held; nothing if the key is not in the set.
   std::optional<Placement> remove(RunKey key);
   bool set_expected_end(RunKey key, std::int64_t expected_end);
   const Placement* find(RunKey key) const;
   std::size_t size() const { return by_end_.size(); }
-  // Changes whenever something runs, or will run, that did not, or not as long.
+  // Changes whenever a run is added, or a run is to last longer than before.
   std::uint64_t version() const { return version_; }
   const Ordered& by_end() const { return by_end_; }
 

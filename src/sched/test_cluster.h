@@ -1,4 +1,4 @@
-// Small random clusters and requests for the tests of this room. All randomness comes from a seed.
+// Small random clusters and requests for the tests of src/sched. All randomness comes from a seed.
 #pragma once
 
 #include <algorithm>
@@ -49,7 +49,7 @@ inline model::Gres make_gres(const std::string& type, std::uint32_t count, const
   return gres;
 }
 
-// Nodes n0, n1, … that are all alike, in the one partition "debug".
+// Equal nodes n0, n1, … in the single partition "debug".
 inline Machine uniform_machine(std::uint32_t nodes, std::uint32_t cpus, std::uint64_t memory_mib,
                                std::vector<model::Gres> gres = {}) {
   std::vector<model::NodeRecord> records;
@@ -61,8 +61,8 @@ inline Machine uniform_machine(std::uint32_t nodes, std::uint32_t cpus, std::uin
   return Machine::build(records, std::vector{debug}).value();
 }
 
-// Up to `most_nodes` nodes of differing sizes, weights, features and GPUs; partition "all" has all of them,
-// and with `two_partitions` "some" has a part.
+// Up to `most_nodes` nodes with various sizes, weights, features and GPUs. Partition "all" has all of them;
+// with `two_partitions`, partition "some" has some of them.
 inline Machine random_machine(Random& random, std::uint32_t most_nodes, bool two_partitions = false) {
   std::vector<model::NodeRecord> records;
   PartitionNodes all{"all", {}};
@@ -143,8 +143,8 @@ inline void draw_gpus(Random& random, const MachineLayout& layout, GresNameId gp
   if (random.one_in(4)) request.cpus_per_gpu = random.between(1, 3);
 }
 
-// Any shape that make_request() could give. Never tasks, job-wide GRES and a bound on nodes all at once where
-// `exact_only`: there the Placer may miss a place.
+// Any request that make_request() could return. With `exact_only` it never has tasks, job-wide GRES and a
+// bound on nodes together: for those the Placer may miss a placement.
 inline Request random_request(Random& random, const Machine& machine, bool exact_only = true) {
   const MachineLayout& layout = machine.layout();
   Request request;

@@ -1,4 +1,4 @@
-// A small cluster as its records show it, for the tests of World.
+// A small cluster in the form of its records, for the tests of World.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ namespace minke::sched::testing {
 inline constexpr std::int64_t kNow = 1'700'000'000;
 inline constexpr std::int64_t kHour = 3600;
 
-// Four nodes of four CPUs: n0 and n1 in "main", the default, all in "wide". No GPUs but two on n3.
+// Four nodes of four CPUs. "main", the default, has n0 and n1; "wide" has all. Only n3 has GPUs: two.
 class Cluster {
  public:
   Cluster() {
@@ -37,7 +37,7 @@ class Cluster {
     partition.set_priority_tier(1);
     return partition;
   }
-  // One that waits: whole nodes, an hour. Earlier ones come first.
+  // Adds a pending job for whole nodes, with a limit of an hour. Lower ids have a higher priority.
   model::JobRecord& waits(std::uint32_t id, std::uint32_t nodes = 1, const std::string& partition = "main") {
     model::JobRecord& job = records.jobs.emplace_back();
     job.set_job_id(id);
@@ -54,7 +54,7 @@ class Cluster {
     job.mutable_spec()->set_exclusive(true);
     return job;
   }
-  // One that has run since so many seconds on all of these nodes' CPUs, with a limit of an hour.
+  // Adds a job that has run for `since` seconds on all CPUs of these nodes, with a limit of an hour.
   model::JobRecord& runs(std::uint32_t id, const std::vector<std::string>& nodes, std::int64_t since = 0) {
     model::JobRecord& job = waits(id, static_cast<std::uint32_t>(nodes.size()));
     job.set_state(model::JOB_RUNNING);

@@ -1,4 +1,4 @@
-// A cluster that the tests of the pass run through time.
+// A cluster whose scheduling the tests of the pass run through time.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,9 @@
-// WaitRanges: between what bounds a wait will lie in four of five cases, going by how forecasts of like waits
-// came true.
+// WaitRanges: the range in which a wait will lie in four of five cases,
+// learned from earlier forecasts.
 //
-// Forecasts are kept apart by the power of two of the forecast wait; of each the last ones' ratios of true to
-// forecast wait. The bounds are the tenth and ninetieth hundredths of these ratios. Deterministic; bounded;
-// owned by one thread.
+// Forecasts are grouped by the power of two of the forecast wait. Each group keeps the last ratios of
+// the true wait to the forecast wait. The bounds are the 10th and the 90th percentile of these ratios.
+// Deterministic; bounded memory; owned by one thread.
 #pragma once
 
 #include <array>
@@ -18,14 +18,14 @@ class WaitRanges {
     std::int64_t least = 0;  // s
     std::int64_t most = 0;
   };
-  // Once a job has started: what its wait was forecast to be at its submission, and what it was.
+  // Call it when a job has started, with the wait forecast at its submission and its true wait, both in s.
   void started(std::int64_t forecast, std::int64_t wait);
-  // With few forecasts known, the range is wide: from 0 to four times as long.
+  // If few forecasts are known, the range is wide: from 0 to four times the forecast.
   Range range(std::int64_t forecast) const;
 
  private:
   static constexpr std::size_t kKept = 400;
-  static constexpr std::size_t kEnough = 30;  // else the neighbours' count too
+  static constexpr std::size_t kEnough = 30;  // with fewer, neighbouring groups count too
   static constexpr std::size_t kFew = 10;
   std::array<std::deque<double>, 64> ratios_;
 };

@@ -1,5 +1,5 @@
-// Why a job of the queue does not run yet, in Slurm's words. Worked out when somebody asks, never stored, so
-// that a pass need not touch the jobs that it does not start.
+// Why a job of the queue does not run yet, in Slurm's words. The reason is computed when asked for and never
+// stored, so that a pass need not touch the jobs that it does not start.
 #pragma once
 
 #include <vector>
@@ -13,28 +13,28 @@ enum StateReason : int;
 
 namespace minke::sched {
 
-// A view on one state of machine and queue: make one for each query, use it for any number of entries.
-// Making one costs O(classes).
+// A view of one state of machine and queue. Make one for each query and use it for any number of entries.
+// Construction costs O(classes).
 class WaitReasons {
  public:
-  // `now`: s since the epoch, for what reservations hold; 0: it is not asked for. `gate`: see LimitGate.
+  // `now`: s since the epoch, to check what reservations hold; 0: no check. `gate`: see LimitGate.
   WaitReasons(const Machine& machine, const PendingQueue& queue, std::int64_t now = 0,
               const LimitGate& gate = {});
 
-  // Resources for the first of its partition, Priority for those behind it; PartitionDown, or ReqNodeNotAvail
-  // where even the idle machine would not do because nodes are down or drained: these hold nobody up.
-  // Reservation where it waits for its own reservation to begin, and ReqNodeNotAvail where what others hold
-  // is in the way (held() tells these). What `gate` refuses has its reason. None where the entry is not in
-  // the queue.
+  // Resources for the first job of its partition, Priority for those behind it. PartitionDown, or
+  // ReqNodeNotAvail if not even the idle machine could run it because nodes are down or drained; such jobs
+  // block nobody. Reservation if the job waits for its own reservation to begin, and ReqNodeNotAvail if the
+  // holds of other reservations are in the way (held() returns the hold). If `gate` refuses it, the gate's
+  // reason. None if the entry is not in the queue.
   model::StateReason of(EntryId entry) const;
-  // What keeps an entry from nodes that reservations hold; null: nothing does.
+  // The hold of a reservation that keeps the entry from nodes; null: there is none.
   const Hold* held(EntryId entry) const;
 
  private:
   const PendingQueue& queue_;
-  std::vector<EntryId> first_;                    // by partition; of those that wait for resources
+  std::vector<EntryId> first_;                    // by partition: the first entry that waits for resources
   std::vector<const Hold*> class_hold_;           // by class; null: none
-  std::vector<model::StateReason> class_reason_;  // by class; WAIT_PRIORITY where it depends on the entry
+  std::vector<model::StateReason> class_reason_;  // by class; WAIT_PRIORITY: it depends on the entry
 };
 
 }  // namespace minke::sched

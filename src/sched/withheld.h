@@ -1,10 +1,10 @@
 // Withheld: the one reservation under which classes of a queue were last seen not to fit
-// (ClassTree::shut_at), kept from pass to pass, so that they are not tried again where nothing has changed.
+// (ClassTree::shut_at). It is kept from pass to pass, so that nothing is tried again without a change.
 //
-// What fits under a reservation neither now nor on any node that has grown since does not fit as long as the
-// reservation has the same place and begins no later: time only brings more of each run beyond its begin, and
-// what starts only takes. Whoever changes ends of runs, or adds what runs, is noticed by
-// RunningSet::version(). Internal to sched; owned by a PendingQueue.
+// A class that fits under it neither now nor on a node that has grown since does not fit while the
+// reservation keeps its placement and begins no later: over time, runs only extend further beyond its
+// begin, and starts only take resources. RunningSet::version() reveals new runs and later ends. Internal to
+// sched; owned by a PendingQueue.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@
 namespace minke::sched {
 
 struct Withheld {
-  bool known = false;  // else nothing is withheld, and the rest means nothing
-  EntryId entry = 0;   // whose the reservation is
+  bool known = false;  // false: nothing is withheld, and the other fields mean nothing
+  EntryId entry = 0;   // the entry that has the reservation
   std::int64_t start = 0;
   Placement placement;
-  // As they were at the end of the last pass.
+  // The values at the end of the last pass.
   std::uint64_t growth = 0;
   std::uint64_t availability = 0;
   std::uint64_t running = 0;

@@ -1,5 +1,5 @@
-// Makes a World of records: lays the machine out, books what runs, and enters who may start. Internal to
-// world.h. Used once, in the order of World::build.
+// WorldBuilder: makes a World from records. It lays out the machine, books the running jobs and enters the
+// jobs that may start. Internal to world.h. Each builder is used once, by World::build.
 #pragma once
 
 #include <cstdint>
@@ -27,10 +27,10 @@ class WorldBuilder {
   Result<Machine> make_machine();
   void take_reservations();
   void take_jobs();
-  void learn();  // from those that ended
+  void learn();  // from ended jobs
   void book_running();
   bool book(const model::JobRecord& record);
-  // Devices that another holds already, as records of two moments may say, stay the other's.
+  // Drops devices that another job already holds, as happens if records are of two moments.
   void drop_held_devices(Placement& placement);
   Placement equal_parts(const model::JobRecord& record) const;
   void add_devices(const model::Gres& gres, std::uint32_t count, NodeShare& share) const;
@@ -43,13 +43,13 @@ class WorldBuilder {
   std::optional<World::Obstacle> obstacle(const model::JobRecord& record);
   std::uint32_t startable(const model::JobRecord& record);
   void keep_out(World::Job& job, World::Obstacle obstacle);
-  void warn();  // of what may be known of other clusters, but is not in records
+  void warn();  // about things that records of other clusters do not contain
 
   WorldRecords records_;
   const std::int64_t now_;
   std::optional<World> world_;
   std::vector<std::string> notes_;
-  // Of running jobs, what they hold in all, by node.
+  // Total CPUs and memory of the running jobs on each node.
   struct Held {
     std::int64_t cpus = 0, memory_mib = 0;
   };
@@ -59,7 +59,7 @@ class WorldBuilder {
     std::uint64_t running = 0;
   };
   const Throttle& throttle(std::uint32_t array_job_id);
-  std::map<std::uint32_t, Throttle> throttles_;  // of arrays that have been asked about
+  std::map<std::uint32_t, Throttle> throttles_;  // cache by array id
   Named twice_, nowhere_, spread_, limited_, impossible_, incomplete_;
 };
 
