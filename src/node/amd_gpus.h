@@ -1,8 +1,8 @@
-// AMD's GPUs, as the kernel's amdgpu driver shows them in /sys/class/drm: which there are, and what they do.
-// No library: reading files costs next to nothing, and cannot crash.
+// AmdGpus: AMD's GPUs and their load, read from the files of the kernel's amdgpu driver in /sys/class/drm. It
+// uses no library, because reading files costs next to nothing and cannot crash.
 //
-// Called where the other GPUs' driver is asked (node/gpu_probe.h), since a file of a GPU that hangs may hang,
-// too. One thread.
+// It runs in the process that asks the other GPUs' driver (node/gpu_probe.h), because reading a file of a
+// hung GPU may hang too. One thread.
 #pragma once
 
 #include <string>
@@ -20,14 +20,14 @@ namespace minke::node {
 
 class AmdGpus {
  public:
-  // Where /sys and /dev are.
+  // The directories of /sys and /dev.
   AmdGpus(std::string system, std::string devices)
       : system_(std::move(system)), devices_directory_(std::move(devices)) {}
 
-  // All of them, in the order of their bus addresses, which is ROCm's; numbers from `first` on. Their device
-  // file is the render node's: /dev/kfd is shared by all, and opens no GPU by itself.
+  // Returns all GPUs in the order of their bus addresses, like ROCm, with numbers from `first` on. The device
+  // file of a GPU is its render node, because all GPUs share /dev/kfd, and it opens no GPU by itself.
   GpuReport discover(uint32_t first);
-  // What those of the last discover() do now. One whose files are gone has that for its problem.
+  // Returns the current state of the last discover()'s GPUs. A GPU whose files are gone reports a problem.
   GpuReport read() const;
 
  private:
@@ -40,9 +40,9 @@ class AmdGpus {
   std::vector<Device> devices_;
 };
 
-// Whether there is any. Cheap.
+// Whether there is an AMD GPU. Cheap.
 bool has_amd_gpus(const std::string& system);
-// As discover() describes them.
+// Whether AmdGpus::discover() described this device.
 bool is_amd(const model::GpuDevice& device);
 
 }  // namespace minke::node

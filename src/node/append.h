@@ -1,5 +1,5 @@
-// A line for a file of a user's, written by a process of its own, which has that user's rights and ten
-// seconds. For the launcher, which has one thread.
+// Appends a line to a user's file. A child process writes it with that user's rights and has ten seconds, so
+// that the launcher, which has one thread, does not block.
 #pragma once
 
 #include <sys/types.h>
@@ -12,11 +12,11 @@ class Identity;
 
 namespace minke::node {
 
-// Appends to a file that is there: a pipe that nobody reads, and what may not be written, is passed over. The
-// child is to be reaped by the caller. `identity`: whose rights; absent (no uid given): the launcher's own.
+// Appends to an existing file. It skips a pipe without a reader and a file that may not be written. The
+// caller reaps the child. `identity`: whose rights to use; without uid: the launcher's own.
 void append_in_child(const Identity* identity, const std::string& path, const std::string& text);
 
-// The same for the file that a process has as its standard error now, whatever becomes of the process.
+// Appends to what is now the process's standard error, even if the process ends meanwhile.
 void append_in_child_to_stderr_of(pid_t pid, const Identity& identity, const std::string& text);
 
 }  // namespace minke::node

@@ -1,9 +1,9 @@
-// Which of the machine's CPUs each job runs on. The scheduler counts CPUs; this gives them their numbers.
+// CpuPool: chooses which CPUs of the machine each job runs on. The scheduler only counts CPUs.
 //
-// A job gets CPUs that no other has, as near to each other as there are: threads of a core, then cores that
-// share a cache, then a memory (NUMA node), then a socket; and of those the ones near its GPUs. Where the
-// jobs together have more CPUs than there are (nodes that are declared larger than the machine, suspended
-// jobs that lend theirs), those that the fewest have. No I/O; one thread.
+// A job gets unused CPUs that are as close together as possible: threads of a core, then cores that share a
+// cache, then a NUMA node, then a socket; among those, CPUs near its GPUs. If jobs have more CPUs in total
+// than there are (nodes declared larger than the machine, or suspended jobs that lend theirs), the CPUs with
+// the fewest jobs are shared. No I/O; one thread.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ class CpuPool {
  public:
   explicit CpuPool(std::vector<Processor> processors);
 
-  // Their numbers, ascending; empty where there are not so many. `near`: which are preferred.
+  // Returns their numbers in ascending order; empty if there are too few. `near`: the preferred CPUs.
   std::vector<uint32_t> take(size_t count, const std::set<uint32_t>& near = {});
   void give_back(const std::vector<uint32_t>& numbers);
 
@@ -28,9 +28,9 @@ class CpuPool {
     Processor cpu;
     uint32_t uses = 0;
   };
-  // Of all slots, or of those of the cache, NUMA node or socket where they fit best.
+  // Returns all slots, or those of the cache, NUMA node or socket where the job fits best.
   std::vector<Slot*> candidates(size_t count, const std::set<uint32_t>& near);
-  std::vector<Slot> slots_;  // neighbours stand together
+  std::vector<Slot> slots_;  // neighbours are adjacent
 };
 
 }  // namespace minke::node

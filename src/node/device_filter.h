@@ -1,5 +1,5 @@
-// A program for the kernel (eBPF) that keeps the processes of a control group of version 2 from some
-// character devices: what the devices controller of version 1 does by itself.
+// A kernel program (eBPF) that denies the processes of a version 2 control group access to some character
+// devices. In version 1 the devices controller does this.
 //
 // Needs root. The program lives as long as the group. Any thread.
 #pragma once
@@ -15,14 +15,14 @@
 
 namespace minke::node {
 
-// Only loads it: whether the kernel takes such programs. At most 1024 devices.
+// Loads the program without attaching it, to test if the kernel accepts it. At most 1024 devices.
 Result<os::UniqueFd> load_device_filter(const std::vector<dev_t>& hidden, const std::string& name = "");
 
-// For the group of this directory and those below it. `name`: to find it again by; at most 15 letters and _.
+// Attaches to the group of this directory and those below. `name` (at most 15 of [A-Za-z_]) helps to find it.
 Status attach_device_filter(const std::string& directory, const std::vector<dev_t>& hidden,
                             const std::string& name = "");
 
-// Those of this name that are attached to the group itself, by the kernel's numbers.
+// The kernel's ids of the filters with this name that are attached to the group itself.
 Result<std::vector<uint32_t>> find_device_filters(const std::string& directory, const std::string& name);
 Status detach_device_filters(const std::string& directory, const std::vector<uint32_t>& filters);
 

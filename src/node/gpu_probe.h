@@ -1,8 +1,8 @@
-// Asks the GPUs' driver from a process of its own: the driver's library may crash, or hang on a GPU that fell
-// off its bus, and keeps tens of MiB. The process is this program with other arguments; it is started by the
-// first question, ends with its GpuProbe, and sleeps between questions.
+// GpuProbe: asks the GPU driver in a separate process. The driver's library may crash, may hang on a GPU that
+// fell off its bus, and keeps tens of MiB. The process is this program with other arguments. The first ask()
+// starts it; it sleeps between questions and ends with its GpuProbe.
 //
-// Any thread, one at a time. Blocks, as long as `patience` at most.
+// Any thread, one at a time. ask() blocks for `patience` at most.
 #pragma once
 
 #include <sys/types.h>
@@ -27,8 +27,8 @@ class GpuProbe {
   GpuProbe(const GpuProbe&) = delete;
   GpuProbe& operator=(const GpuProbe&) = delete;
 
-  // The first report of each process tells what devices there are as well. A process that fails is ended, and
-  // the next question starts another one. Errors: no process; no answer in time.
+  // The first report of each process also describes the devices. A process that fails is killed, and the next
+  // call starts another one. Errors: no process; no answer in time.
   Result<GpuReport> ask(std::chrono::milliseconds patience);
   void stop();
 
@@ -40,10 +40,10 @@ class GpuProbe {
   os::UniqueFd socket_;
 };
 
-// Whether it is worth to ask: false where there is no sign of a driver. Cheap.
+// Whether ask() is worthwhile: false if there is no sign of a driver. Cheap.
 bool may_have_gpus(const GpuOptions& options);
 
-// That process: answers on standard input, which is a socket, until it is closed. Returns an exit code.
+// The main function of that process. Serves standard input, a socket, until it closes. Returns an exit code.
 int run_gpu_probe(const GpuOptions& options);
 
 }  // namespace minke::node

@@ -1,7 +1,7 @@
-// Keeps processes outside of jobs from devices: a control group of the machine's own (systemd's user.slice,
-// which all logins are in), with all below it, may not open them. In version 1 by the devices controller, in
-// version 2 by a filter (node/device_filter.h) that systemd's own leave alone. It holds until it is taken
-// away again, or the machine is restarted.
+// Denies processes outside of jobs access to devices. It guards a control group of the machine
+// (systemd's user.slice, which has all logins) with everything below it. Version 1 uses the devices
+// controller, version 2 a filter (node/device_filter.h) beside systemd's own. A guard lasts until it is
+// removed or the machine restarts.
 //
 // Needs root. Any thread.
 #pragma once
@@ -15,13 +15,13 @@
 
 namespace minke::node {
 
-// `group`: its path below the mount, "user.slice". Errors: there is no such group; the kernel refuses.
-// What an earlier guard kept it from it may open then, unless it is among `devices`.
+// Replaces an earlier guard: only `devices` are denied afterwards. `group`: a path below the mount, such as
+// "user.slice". Errors: there is no such group; the kernel refuses.
 Status guard_group(const std::string& group, const std::vector<dev_t>& devices);
-// `devices`: what it was guarded from (version 1 does not tell).
+// `devices`: the devices that were denied (version 1 does not list them).
 Status unguard_group(const std::string& group, const std::vector<dev_t>& devices);
 
-// Whether a process (of /proc) is in the group that is guarded, or below it.
+// Whether a process in /proc is in the guarded group or below it.
 bool is_in_group(pid_t pid, const std::string& group);
 
 }  // namespace minke::node

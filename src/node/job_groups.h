@@ -1,12 +1,12 @@
-// The control groups of the jobs of one launcher: a group for each run of a job, with the job's limits, and
-// in it one for each launch (a batch script, or a step) on each of its nodes, with its own. A batch script
-// that may take all that its job may is in the job's own group where the kernel allows that (version 1): each
-// group costs time.
+// JobGroups: the control groups of one launcher's jobs. Each run of a job has a group with the job's limits.
+// In it, each launch (a batch script or a step) has a group per node with its own limits. Because groups
+// cost time, a batch script that may use all resources of its job is put in the job's own group if the
+// kernel allows that (version 1).
 //
-// Where the kernel offers no groups all calls do nothing, and jobs run as they do there. The names say whose
-// the groups are ("job_12.0/step_3.0"), so that nothing needs to be remembered over a restart; but most
-// jobs use spare ones (spare_groups.h) where that is faster. What a launcher that was killed has
-// left is killed when this is made, and removed by and by. One thread.
+// If the kernel has no control groups, all calls do nothing and jobs run unconfined. Names identify
+// the groups ("job_12.0/step_3.0"), so a restart needs no other memory; but most jobs use spare
+// groups (spare_groups.h) where that is faster. The constructor kills what a killed launcher has
+// left, and removes it later. One thread.
 #pragma once
 
 #include <sys/types.h>
@@ -26,41 +26,41 @@ namespace minke::node {
 
 class JobGroups {
  public:
-  // `name`: tells this launcher's groups from another's.
-  // `shared`: jobs are held to their CPUs, and kept from others' devices.
+  // `name` distinguishes this launcher's groups from another's. `shared`: confine jobs to their CPUs, and
+  // deny them other jobs' devices.
   JobGroups(const std::string& name, bool shared);
   ~JobGroups();
 
-  // For who measures: where the groups are. Null: there are none.
+  // For measurements: where the groups are. Null: there are none.
   const ControlGroups* groups() const { return groups_ ? &*groups_ : nullptr; }
   static std::string name_of(const JobKey& job);
-  const std::string& problem() const { return problem_; }  // why there are no groups; empty: there are
+  const std::string& problem() const { return problem_; }  // why there are no groups; empty: they exist
 
-  // Makes the groups of a launch, and its job's with the first one. By place of the order, or, where the job
-  // has no groups, nothing. Errors: the kernel refuses; then the launch has none.
+  // Makes the groups of a launch, and with the first launch its job's. Returns one entry per place of the
+  // order, or none if the job has no groups. Errors: the kernel refuses; then the launch has no groups.
   Result<std::vector<GroupEntry>> make(const LaunchOrder& order,
                                        const std::vector<std::vector<uint32_t>>& job_cpus);
   bool has(const JobKey& job) const { return jobs_.contains(name_of(job)); }
 
-  // Of the launch's processes, those that the kernel killed for want of memory since the last call.
+  // The number of the launch's processes that the kernel has OOM-killed since the last call.
   uint32_t new_oom_kills(const LaunchKey& launch);
 
   std::vector<pid_t> processes(const JobKey& job);
   std::vector<pid_t> processes(const LaunchKey& launch);
 
-  // Both send SIGKILL to all of it but `spared`, and are to be called until they say true: nothing is left of
-  // it.
+  // Both send SIGKILL to all processes but `spared`. Call them until they
+  // return true: no process is left.
   bool end(const JobKey& job, pid_t spared);
   bool end(const LaunchKey& launch, pid_t spared);
 
  private:
   struct Launch {
     std::vector<std::string> groups;  // by place
-    uint64_t oom_kills = 0;           // told so far
+    uint64_t oom_kills = 0;           // reported so far
   };
   struct Job {
     std::string group;
-    std::optional<SpareGroups::Group> spare;  // which is that group
+    std::optional<SpareGroups::Group> spare;  // set if `group` is a spare one
     std::unordered_map<std::string, Launch> launches;
   };
   static std::string name_of(const LaunchKey& launch);
@@ -73,7 +73,7 @@ class JobGroups {
   void remove_stale();
 
   std::optional<ControlGroups> groups_;
-  std::optional<SpareGroups> spares_;  // where there are groups
+  std::optional<SpareGroups> spares_;  // set if there are groups
   std::string problem_;
   std::unordered_map<std::string, Job> jobs_;
   std::vector<std::string> stale_;

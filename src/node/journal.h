@@ -1,19 +1,19 @@
-// The launcher's memory that outlives it: an append-only file of what it launched and how that ended.
+// Journal: the launcher's memory across restarts, an
+// append-only file of its launches and their ends.
 //
-// Format: the eight bytes "MINKEJ" and the version (two bytes, low first); then records, each the length of
-// its body (four bytes, low first), the CRC-32 (IEEE) of the body (four bytes, low first), and the body: a
-// JournalRecord (node/journal.proto). The first record is the header.
+// Format: the eight bytes "MINKEJ" and the version (two bytes, little endian); then records. A record
+// is the length of its body (four bytes, little endian), the CRC-32 (IEEE) of the body (the same),
+// and the body: a JournalRecord (node/journal.proto). The first record is the header.
 //
 // Invariants
-// - append() has handed the whole record to the kernel when it returns: it survives the death of the
-// launcher.
-//   sync() makes everything appended survive a power cut.
-// - A record that could not be written whole (full disk) is cut off again, so what follows stays readable.
-//   While it cannot be cut off (a disk that fails), nothing is appended.
-// - Reading stops at the first record that is cut off or damaged; the rest is dropped, never guessed at.
-// - rewrite() replaces the file at once (new file, fsync, rename) or leaves it as it was.
+// - When append() returns, the kernel has the whole record, so it survives the launcher's death. When
+//   sync() returns, everything appended before survives a power cut.
+// - A record that could not be written whole (full disk) is cut off again, so that what follows is
+//   readable. While it cannot be cut off (failing disk), nothing is appended.
+// - Reading stops at the first truncated or damaged record; the rest is dropped, never guessed.
+// - rewrite() replaces the file atomically (new file, fsync, rename) or leaves it as it was.
 //
-// One owner, one thread. Two journals of one path must be kept apart by the caller (the launcher's lock).
+// One owner, one thread. The caller must prevent two journals on one path (the launcher's lock does).
 #pragma once
 
 #include <cstdint>
@@ -31,38 +31,38 @@ constexpr uint16_t kJournalVersion = 1;
 
 std::string encode_record(const JournalRecord& record);
 
-// What a journal's bytes say. `readable_bytes`: where the undamaged part ends.
+// The parsed bytes of a journal. `readable_bytes`: where the undamaged part ends.
 struct JournalContents {
   JournalHeader header;
   std::vector<JournalRecord> records;  // without the header
   size_t readable_bytes = 0;
-  bool whole = true;  // nothing stands behind that part: no record has been cut off or damaged
+  bool whole = true;  // false: a truncated or damaged record follows
 };
-// Errors: no journal at all (EILSEQ), or one of a newer version (EPROTONOSUPPORT). Empty bytes are an empty
-// journal.
+// Errors: the bytes are no journal (EILSEQ), or one of a newer version (EPROTONOSUPPORT).
+// Empty bytes are an empty journal.
 Result<JournalContents> parse_journal(std::string_view bytes);
 
 class Journal {
  public:
-  // Reads what is there (nothing: an empty journal). Nothing is written.
+  // Reads the file without writing. A missing file is an empty journal.
   static Result<JournalContents> read(const std::string& path);
 
-  // Starts a journal of these records in place of what is there; durable when it returns.
+  // Replaces the file by a journal of these records. It is durable when the call returns.
   static Result<Journal> create(const std::string& path, const JournalHeader& header,
                                 const std::vector<JournalRecord>& records);
 
-  // Goes on with the journal that is there, which must be whole and have this header. For a full disk, where
-  // none can be created.
+  // Continues the existing journal, which must be whole and have this header. Used on a
+  // full disk, where create() fails.
   static Result<Journal> resume(const std::string& path, const JournalContents& contents);
 
   Status append(const JournalRecord& record);
   Status sync();
   Status rewrite(const std::vector<JournalRecord>& records);
 
-  // A record could not be appended: the next rewrite() makes up for it.
+  // True if a record could not be appended. The next rewrite() repairs this.
   bool incomplete() const { return incomplete_; }
   uint64_t bytes() const { return bytes_; }
-  // Worth a rewrite: it has grown well beyond what it was after the last one.
+  // Worth a rewrite: it is much larger than after the last one.
   bool overgrown() const;
 
  private:
@@ -73,7 +73,7 @@ class Journal {
   uint64_t bytes_when_rewritten_ = 0;
   bool unsynced_ = false;
   bool incomplete_ = false;
-  bool cut_off_ = false;  // a part of a record is behind bytes_
+  bool cut_off_ = false;  // part of a record lies behind bytes_
 };
 
 }  // namespace minke::node

@@ -1,10 +1,10 @@
-// Memory that the children of a launch share with the launcher: what they need to start, and what they
-// report.
+// LaunchMemory and ReportPool: memory that the launcher shares with the children of a launch. It has what the
+// children need to start, and what they report.
 //
-// A child has no heap (node/spawn.h), so everything it reads is copied here first. Mappings are shared, so
-// that a fork copies nothing of them, and they are at the same address in every child.
+// A child has no heap (node/spawn.h), so everything that it reads is copied here first. The mappings are
+// shared, so that a fork does not copy them, and have the same address in every child.
 //
-// LaunchMemory lives as long as the launcher prepares and forks: each child keeps its own mapping of it.
+// A LaunchMemory lives while the launcher prepares and forks; each child keeps its own mapping of it. The
 // ReportPool lives as long as the launcher. One thread.
 #pragma once
 
@@ -27,8 +27,8 @@ class LaunchMemory {
   LaunchMemory(const LaunchMemory&) = delete;
   LaunchMemory& operator=(const LaunchMemory&) = delete;
 
-  // Throws std::bad_alloc where the kernel has no memory.
-  char* text(std::string_view text);  // with a NUL at its end
+  // These throw std::bad_alloc if the kernel has no memory.
+  char* text(std::string_view text);  // NUL-terminated
   template <typename T>
   T* array(size_t count) {
     static_assert(std::is_trivially_destructible_v<T>);
@@ -63,7 +63,7 @@ class ReportPool {
   ReportPool& operator=(const ReportPool&) = delete;
 
   ChildReport* take();                                              // a new one; throws std::bad_alloc
-  void give_back(ChildReport* report) { free_.push_back(report); }  // no child may write to it any more
+  void give_back(ChildReport* report) { free_.push_back(report); }  // no child may still write to it
 
  private:
   std::vector<void*> pages_;

@@ -1,7 +1,7 @@
-// What the launcher knows of its launches: those that run, and those that ended and are not yet collected.
+// LaunchTable: the launches that the launcher knows: running ones, and ended ones that are not yet collected.
 //
-// The table changes by journal records only, the same ones live and on a restart: what the launcher knows is
-// by construction what its journal says. No I/O; one owner, one thread.
+// Only journal records change the table, and they do so in the same way live and after a restart. So the
+// launcher always knows exactly what its journal says. No I/O; one owner, one thread.
 #pragma once
 
 #include <sys/types.h>
@@ -22,7 +22,7 @@ class JournalRecord;
 
 namespace minke::node {
 
-// One run of a job: a requeued job's next run is another one.
+// One run of a job. When a job is requeued, its next run has another key.
 struct JobKey {
   uint32_t job_id = 0;
   uint32_t run = 0;
@@ -53,13 +53,13 @@ struct LaunchState {
   int64_t start_time = 0;  // s since the epoch
   int64_t end_time = 0;    // 0: runs
   std::string launch_error;
-  uint32_t error_number = 0;  // of launch_error, where it is known
+  uint32_t error_number = 0;  // errno of launch_error, if known
   bool lost = false;
-  uint64_t launching_ticks = 0;  // its first processes were forked between these (clock ticks since boot)
-  uint64_t running_ticks = 0;    // 0: the launcher died before it had forked them all
+  uint64_t launching_ticks = 0;  // clock ticks since boot: its first processes were forked between
+  uint64_t running_ticks = 0;    // these two; 0: the launcher died before it had forked them all
 
-  // The daemon may be told the end: false while what the job has left is still being cleared away.
-  // Not of the journal: the launcher's own.
+  // Whether the daemon may be told of the end: false while remains of the job are being cleared away. The
+  // launcher sets it; it is not part of the journal.
   bool announced = false;
 
   bool ended() const { return end_time != 0; }
@@ -69,7 +69,7 @@ class LaunchTable {
  public:
   using Launches = std::map<LaunchKey, LaunchState>;
 
-  // A record of a launch that the table does not have is ignored.
+  // A record of an unknown launch is ignored.
   void apply(const JournalRecord& record);
 
   LaunchState* find(const LaunchKey& key);
@@ -79,14 +79,14 @@ class LaunchTable {
   const Launches& all() const { return launches_; }
   bool empty() const { return launches_.empty(); }
 
-  // The shortest journal that leads to this table.
+  // The shortest journal that produces this table.
   std::vector<JournalRecord> records() const;
 
  private:
   Launches launches_;
 };
 
-// What a daemon is told. `with_tag`: in the inventory.
+// The message to a daemon. `with_tag`: for the inventory.
 Launch to_message(const LaunchState& launch, bool with_tag);
 
 }  // namespace minke::node

@@ -1,5 +1,5 @@
-// For tests: a launcher in a home of its own, and a daemon's side of the conversation with it, with
-// deadlines.
+// LauncherHarness: for tests, a launcher in its own home, and a daemon's side of the
+// connection to it. Waits have deadlines.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@
 
 namespace minke::node {
 
-// A directory that is gone afterwards.
+// A directory that its destructor removes.
 class TemporaryDirectory {
  public:
   TemporaryDirectory();
@@ -34,12 +34,12 @@ class TemporaryDirectory {
 
 std::string read_whole(const std::string& path);  // "" where there is none
 void write_whole(const std::string& path, const std::string& content);
-// Looks again and again until it holds; false after 20 s.
+// Polls until the condition holds; false after 20 s.
 bool eventually(const std::function<bool()>& condition);
 bool process_exists(pid_t pid);  // zombies do not count
 size_t count_lines(const std::string& path);
 
-// NAME=VALUE strings as a LaunchOrder has them.
+// Encodes NAME=VALUE strings like a LaunchOrder.
 std::string environment_block(const std::vector<std::string>& variables);
 LaunchId launch_id(uint32_t job, model::StepKind kind = model::STEP_BATCH, uint32_t step = 0,
                    uint32_t run = 0);
@@ -52,12 +52,12 @@ LaunchOrder step_order(uint32_t job, uint32_t step, const std::string& script, c
 class LauncherHarness {
  public:
   explicit LauncherHarness(bool use_kernel_child_list = true);
-  ~LauncherHarness();  // kills the launcher and whatever its jobs left
+  ~LauncherHarness();  // kills the launcher and all that its jobs left
 
-  void start();  // starts one and connects to it; the inventory is what `inventory` then says
+  void start();  // starts one and connects to it; fills `inventory`
   void connect();
   void disconnect() { channel_.reset(); }
-  void kill_launcher();  // kill -9, and waits until it is gone
+  void kill_launcher();  // with SIGKILL; returns when it is gone
   LauncherClientOptions client_options() const;
 
   void send(const DaemonMessage& message, const std::vector<int>& descriptors = {});
@@ -67,7 +67,7 @@ class LauncherHarness {
   void collect(const LaunchId& id);
 
   std::optional<LauncherMessage> next(int timeout_ms = 120'000);
-  // Reads on until such an event has come; fails the test after 20 s. What is read is kept in `events`.
+  // These read on until such an event comes; they fail the test after 20 s. `events` keeps what was read.
   Launch wait_started(const LaunchId& id);
   Launch wait_ended(const LaunchId& id);
   void wait_job_ended(uint32_t job);

@@ -1,13 +1,13 @@
-// A process that was started from within a job, and is not to be of it, leaves what the job has put on it.
+// Detaches a process that was started from within a job from everything that the job imposes on it.
 #pragma once
 
 #include "base/result.h"
 
 namespace minke::node {
 
-// Control groups, processors, soft limits, priorities and, for root, hard limits and namespaces: those that
-// the oldest process has. For a process with one thread. Errors: something of the job would stay, and what to
-// do.
+// Takes over the control groups, processors, soft limits and priorities of the oldest process, and
+// for root also its hard limits and namespaces. The process must have one thread. Errors: what of the
+// job would remain, and what to do.
 Status leave_job();
 
 }  // namespace minke::node

@@ -1,8 +1,8 @@
-// What of the machine a job sees as another than it is: its network, its name, and whose processes it may
-// look into. Needs root but where another thing is said, and a kernel (or a container's rules) that allows
-// it.
+// Namespaces: parts of the machine that a job sees differently: its network, its host name, and
+// whose processes it may look into. Functions need root unless noted, and a kernel (and container
+// rules) that allows namespaces.
 //
-// For the launcher's one thread, and for who asks what it could do.
+// Called by the launcher's one thread, and by programs that check what it could do.
 #pragma once
 
 #include <cstdint>
@@ -13,27 +13,27 @@
 
 namespace minke::node {
 
-// A network with nothing but loopback, which is up. It lives as long as somebody has it open, or is in it.
+// Makes a network with only loopback, which is up. It lives while a descriptor or a process holds it.
 Result<os::UniqueFd> make_offline_network();
 
-// A socket that listens at 127.0.0.1:port of that network, whoever accepts from it.
+// A socket that listens at 127.0.0.1:port of that network. Any process may accept from it.
 Result<os::UniqueFd> listen_in(int network, uint16_t port);
 
-// A namespace of users with the same numbers as outside. The kernel lets nobody in it look into a process
-// that is outside, even one of the same user's: not into its descriptors (pidfd_getfd), its memory, nor its
-// mounts
-// (/proc/PID/root). It lives as long as somebody has it open, or is in it.
+// Makes a user namespace with the same ids as outside. The kernel lets no process in
+// it look into a process outside, even of the same user: not into its descriptors
+// (pidfd_getfd), its memory or its mounts (/proc/PID/root). It lives while a
+// descriptor or a process holds it.
 Result<os::UniqueFd> make_user_namespace();
 
-// For who is not root: a namespace of users with nobody else in it, and one of mounts, where `hosts` is
-// /etc/hosts.
+// Without root: a user namespace with only this user in it, and a mount namespace
+// in which `hosts` is /etc/hosts.
 struct HostsNamespace {
   os::UniqueFd users, mounts;
 };
 Result<HostsNamespace> make_hosts_namespace(const std::string& hosts);
 
-// Whether a process can be given a host name and an /etc/hosts of its own. Tried once, in a process of its
-// own.
+// Whether a process can be given its own host name and /etc/hosts.
+// Tried once, in a child process.
 bool can_name_hosts();
 
 }  // namespace minke::node

@@ -1,7 +1,7 @@
-// NVIDIA's management library (NVML), opened at run time: which GPUs there are, and what they do.
+// Nvml: NVIDIA's management library (NVML), loaded at run time: which GPUs there are, and their state.
 //
-// Its functions may crash, hang, or take tens of MiB for good: call it in a process that is for that alone
-// (node/gpu_probe.h). One thread.
+// The library may crash, hang, or keep tens of MiB for good, so it must be called only in a process of its
+// own (node/gpu_probe.h). One thread.
 #pragma once
 
 #include <memory>
@@ -25,21 +25,21 @@ struct GpuOptions {
   std::string library = "libnvidia-ml.so.1";
   std::string devices = "/dev";  // where the device files are
   std::string capabilities = "/proc/driver/nvidia/capabilities";
-  std::string system = "/sys";  // where other makers' GPUs are looked for (node/amd_gpus.h)
+  std::string system = "/sys";  // to search for other vendors' GPUs (node/amd_gpus.h)
 };
 
 class Nvml {
  public:
-  // Errors: ENOENT: there is no such library, so no driver; else the library cannot be used, and why.
+  // Errors: ENOENT: no such library, so no driver; otherwise why the library cannot be used.
   static Result<std::unique_ptr<Nvml>> open(const GpuOptions& options);
   ~Nvml();
   Nvml(const Nvml&) = delete;
   Nvml& operator=(const Nvml&) = delete;
 
-  // All devices: a GPU that is divided by MIG is not among them, its parts are. What cannot be asked stands
-  // in the reading's problem; its number is kept, so that those of the others stay. With `device` in each.
+  // Returns all devices, each with `device` set; MIG instances replace a divided GPU. A GPU that cannot be
+  // queried keeps its number and reports a problem, so that the others keep their numbers.
   GpuReport discover();
-  // What those of the last discover() do now.
+  // Returns the current state of the last discover()'s devices.
   GpuReport read();
 
  private:
@@ -56,8 +56,8 @@ class Nvml {
   std::vector<Device> devices_;
 };
 
-// Slurm's type of a product: "NVIDIA H100 80GB HBM3" is "h100", "NVIDIA GeForce RTX 4090" "rtx_4090"; of a
-// part of one, "NVIDIA H100 80GB HBM3 MIG 3g.40gb", the whole name: "nvidia_h100_80gb_hbm3_3g.40gb".
+// Slurm's type of a product: "NVIDIA H100 80GB HBM3" is "h100", "NVIDIA GeForce RTX 4090" is "rtx_4090". A
+// MIG instance "NVIDIA H100 80GB HBM3 MIG 3g.40gb" gets its whole name: "nvidia_h100_80gb_hbm3_3g.40gb".
 std::string gpu_type_of(const std::string& product);
 
 }  // namespace minke::node

@@ -1,12 +1,12 @@
-// Finds processes in /proc: what a job has left running beyond the processes that the launcher started
-// itself.
+// Finds processes in /proc that a job has left behind, beyond the processes
+// that the launcher started itself.
 //
-// The launcher is a child subreaper: a process whose parent is gone becomes the launcher's child. So when the
-// root processes of a job are gone, whatever it left is among the launcher's children or descends from one,
-// however it daemonised. The kernel lists a process's children (/proc/PID/task/TID/children) cheaply; where
-// it is built without that list, all processes are looked at, or only the pids given out lately.
+// The launcher is a child subreaper: a process whose parent is gone becomes the launcher's child. So when a
+// job's root processes are gone, everything that it left is a child of the launcher or descends from one,
+// however it daemonised. The kernel lists a process's children (/proc/PID/task/TID/children) cheaply. A
+// kernel built without that list needs a scan of all processes, or of recently assigned pids only.
 //
-// The answers are snapshots: ask again after killing. Reads only; one thread.
+// The results are snapshots: ask again after killing. Reads only; one thread.
 #pragma once
 
 #include <sys/types.h>
@@ -29,15 +29,15 @@ struct Process {
   uint64_t start_ticks = 0;  // clock ticks since boot
 };
 
-std::optional<Process> read_process(pid_t pid);  // nothing: there is none
-std::vector<Process> read_all_processes();  // zombies too; a process that starts meanwhile may be missing
+std::optional<Process> read_process(pid_t pid);  // nothing if there is none
+std::vector<Process> read_all_processes();  // includes zombies; processes that start meanwhile may be missing
 
-// Those of `processes` that descend from one of `roots`; the roots themselves are not among them.
+// The processes in `processes` that descend from one of `roots`, without the roots themselves.
 std::vector<Process> descendants(const std::vector<Process>& processes, const std::vector<pid_t>& roots);
 
-// The value of a variable of the environment that the process was executed with. Nothing: not set, or not
-// readable.
-// `undecided`, where given, is set when it is being executed just now and so has none yet: ask again.
+// The value that an environment variable had when the process was executed. Nothing: not
+// set, or not readable. Sets `undecided`, if given, if the process is in the middle of an
+// exec and has no value yet: ask again.
 std::optional<std::string> initial_variable(pid_t pid, const std::string& name, bool* undecided = nullptr);
 
 bool runs_this_program(pid_t pid);  // the same executable file as this process
@@ -47,17 +47,17 @@ std::string boot_id();      // empty where the kernel has none
 
 class ChildList {
  public:
-  // `use_kernel_list` false: do without it, for tests.
+  // `use_kernel_list` false: do not use the kernel's list, for tests.
   explicit ChildList(bool use_kernel_list = true);
 
-  // This process's children. With `since` not 0, where the kernel has no list: only those with a pid given
-  // out after that one, which must be less than a second old.
+  // This process's children. If the kernel has no list and `since` is not 0: only children with pids assigned
+  // after that pid, which must be less than a second old.
   std::vector<pid_t> read(pid_t since = 0);
   bool kernel_has_list() const { return static_cast<bool>(kernel_list_); }
 
  private:
   os::UniqueFd kernel_list_;
-  os::UniqueFd load_average_;  // its last word is the last pid given out
+  os::UniqueFd load_average_;  // its last field is the last assigned pid
 };
 
 }  // namespace minke::node

@@ -1,5 +1,5 @@
-// System calls without the C library, for a child that has no heap (node/spawn.h): nothing has to be bound or
-// locked for them. Each returns the result, or the negated errno.
+// System calls without the C library, for a child that has no heap (node/spawn.h): they need no symbol
+// binding and no locks. Each returns the result, or the negated errno.
 #pragma once
 
 #include <sys/syscall.h>
@@ -43,7 +43,7 @@ __attribute__((always_inline)) inline long raw_syscall(long number, long a = 0, 
 
 #else
 
-// Elsewhere the C library's.
+// On other machines it uses the C library.
 constexpr bool kRawSyscalls = false;
 
 inline long raw_syscall(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0) {

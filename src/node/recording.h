@@ -1,7 +1,7 @@
-// A change of what the launcher knows: of the table, and of the journal beside it.
+// Records a change of the launcher's knowledge, in the table and in the journal.
 //
-// Where the disk does not take a record, the table has it nevertheless, and what could not be written is
-// made up for with the first record that can be: the whole table is written anew. One thread.
+// If the disk refuses a record, the table changes all the same. The first later record that can be written
+// then rewrites the whole table to the journal. One thread.
 #pragma once
 
 #include "base/result.h"
@@ -14,7 +14,7 @@ class JournalRecord;
 
 namespace minke::node {
 
-// The error is the journal's; a launcher that comes after this one would not know of the record.
+// Errors: the journal's. After one, a launcher that is started later would not know of the record.
 Status record(const JournalRecord& record, Journal& journal, LaunchTable& table);
 
 }  // namespace minke::node

@@ -1,12 +1,12 @@
-// Control groups that are used by one job after the other, all with the same limits: to make and to remove
-// one costs as much as to start a short script. Version 1 with the pids controller, whose count of what is in
-// a group is exact. In version 2 tasks are born in their group, which costs little, but each launch needs its
-// own.
+// SpareGroups: control groups that are reused from job to job with the same limits, because making and
+// removing one costs as much as starting a short script. Used in version 1 with the pids controller,
+// whose process count per group is exact. In version 2 tasks are born in their group, which is cheap,
+// but each launch needs its own.
 //
-// A group is with one job at a time. It comes back only when nothing is in it, nor has ever been sent SIGKILL
-// as a group (which closes it), nor has groups below it, nor does more than a little memory still count as
-// its own (files of the job before in the page cache, or in a tmpfs): that would be the next job's. A group
-// of which that is not so is removed instead. One thread.
+// A group belongs to one job at a time. It is reused only if it is empty, has no nested groups, was
+// never killed as a group (which closes it), and is charged only a little memory: memory that stays
+// charged to it (files of the last job in the page cache or a tmpfs) would count for the next job. Other
+// groups are removed. One thread.
 #pragma once
 
 #include <optional>
@@ -34,10 +34,10 @@ class SpareGroups {
 
   static bool is_spare(const std::string& name);
 
-  // One for a job with these limits; nothing where there are none to be had, or the kernel refuses a limit.
+  // Takes a group for a job with these limits. Nothing if there is none, or if the kernel refuses a limit.
   // `taken`: names that must not be used.
   std::optional<Group> take(const GroupLimits& limits, const std::vector<std::string>& taken);
-  // The group's, since it was made.
+  // OOM kills in the group since it was made.
   static uint64_t oom_kills(const Group& group);
   static bool is_empty(const Group& group);
   void give_back(Group group);
@@ -51,7 +51,7 @@ class SpareGroups {
   ControlGroups* groups_;
   bool usable_;
   uint64_t last_ = 0;        // number in a name
-  std::vector<Group> free_;  // the one that has been so for longest comes first
+  std::vector<Group> free_;  // the one that has been free for longest comes first
 };
 
 }  // namespace minke::node

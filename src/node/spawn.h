@@ -1,23 +1,23 @@
-// Starts the tasks of a launch.
+// Spawner: starts the tasks of a launch.
 //
-// A child shares no memory with the launcher. The kernel kills all processes that share the memory of one
-// that it kills when a control group runs out of memory (and, before Linux 5.16, of one that dumps its core),
-// and a child is in its job's group from the start: with CLONE_VM, as vfork has it, a user could kill the
-// launcher, and with it everybody's jobs. What makes such a fork cheap all the same: the child has no copy of
-// the launcher's heap (MADV_DONTFORK), only of its few other pages, and reads what it needs from a shared
-// mapping (node/launch_memory.h). So
-// - everything a child needs is laid out before (node/spawn_preparation.h),
-// - the child makes raw system calls only (node/raw_syscall.h), allocates nothing, and starts with all
-// signals
-//   blocked,
-// - what it has to say is left in a report of its own: that it executes its program, or why it gave up.
-// The launcher does not wait for it: a child may block for as long as it likes on a FIFO or a dead file
-// system.
+// A child shares no memory with the launcher. When a control group runs out of memory, the
+// kernel kills all processes that share memory with its victim (before Linux 5.16 also when a
+// process dumps core), and a child is in its job's group from the start. With CLONE_VM, as in
+// vfork, a user could kill the launcher and with it everybody's jobs. A fork is cheap all the
+// same: the child gets no copy of the launcher's heap (MADV_DONTFORK), only of its few other
+// pages, and reads what it needs from a shared mapping (node/launch_memory.h). Therefore:
+// - everything that a child needs is prepared before the fork (node/spawn_preparation.h);
+// - the child makes raw system calls only (node/raw_syscall.h), allocates nothing, and
+//   starts with all signals blocked;
+// - the child reports in memory of its own that it executes its program, or why it gave up.
+// The launcher does not wait for that, because a child may block for any time
+// on a FIFO or a dead file system.
 //
-// A child that is still on its way dies with the launcher (PR_SET_PDEATHSIG), and so does the program it
-// executes: after a launcher's death nothing can start any more on its behalf.
+// A child that has not executed its program yet dies with the launcher (PR_SET_PDEATHSIG), and
+// so does the program: after the launcher's death nothing more starts on its behalf.
 //
-// Each task is a session and a process group of its own, with its pid as number. One thread.
+// Each task is its own session and process group; both have its
+// pid as their number. One thread.
 #pragma once
 
 #include <sys/types.h>
@@ -40,43 +40,43 @@ class LaunchOrder;
 
 namespace minke::node {
 
-// A directory or file, and in whose place the tasks see it.
+// A directory or file `source` that the tasks see at the path `target`.
 struct Bind {
   std::string source, target;
   bool read_only = false;
 };
 
 struct Confinement {
-  std::vector<GroupEntry> groups;           // by place; none: the tasks are not in control groups
-  std::vector<std::vector<uint32_t>> cpus;  // by place; none or empty: not bound
+  std::vector<GroupEntry> groups;           // by place; empty: no control groups
+  std::vector<std::vector<uint32_t>> cpus;  // by place; empty: not bound
   std::vector<Bind> binds;
   int network = -1;  // a network namespace; -1: the launcher's
-  int users = -1;    // the same of users, and, with that, of mounts
+  int users = -1;    // a user namespace, likewise; `mounts`: the mount namespace with it
   int mounts = -1;
-  bool host_names = false;  // those of the order's places
+  bool host_names = false;  // give tasks the host names of the order's places
 };
 
 class Spawner {
  public:
-  // `marker`: NAME=VALUE, up to the part that tells the job run apart: "12.0" is put behind it.
+  // `marker`: NAME=VALUE without the part that identifies the job run; "12.0" is appended to it.
   explicit Spawner(std::string marker);
   ~Spawner();
   Spawner(const Spawner&) = delete;
   Spawner& operator=(const Spawner&) = delete;
 
-  // Starts all tasks; returns their pids by position, or the negated errno for a task that could not be
-  // forked. The order must be valid: a program, and descriptors and places within range. The children have
-  // copies of the descriptors.
+  // Starts all tasks. Returns their pids by position, or the negated errno for a task that could not be
+  // forked. The order must be valid: it has a program, and descriptors and places are in range. The children
+  // get copies of the descriptors.
   std::vector<pid_t> spawn(const LaunchOrder& order, const std::vector<os::UniqueFd>& descriptors,
                            const Confinement& confinement);
 
-  // Whether the task has neither executed its program nor ended yet.
+  // Whether the task has neither executed its program nor ended.
   bool is_starting(pid_t pid) const;
 
-  // Why the task's program was never executed: its streams or its directory could not be had. Nothing where
-  // it was, or where executing it failed (which its standard error and its exit status tell). To be called
-  // once for each task, when it can be waited for. The code is an errno; 0 where a file system of the task's
-  // own choice cannot be written.
+  // Why the task's program was never executed: its streams or its directory were not available. Nothing
+  // if it was executed, or if the exec failed (standard error and exit status tell that). Call it once
+  // for each task, when it can be waited for. The code is an errno, or 0 if a file system that the task
+  // itself chose cannot be written.
   std::optional<Error> failure_of(pid_t pid);
 
  private:
@@ -93,7 +93,7 @@ class Spawner {
   std::string marker_;
   os::UniqueFd null_;
   ReportPool reports_;
-  std::unordered_map<pid_t, Child> children_;  // but for some that execute their program
+  std::unordered_map<pid_t, Child> children_;  // without some that execute their program
   std::deque<pid_t> to_look_at_;
 };
 

@@ -1,5 +1,5 @@
-// Lays out what the children of a launch need to start, in memory that they have (node/launch_memory.h).
-// Nothing is opened, forked or looked at here.
+// Prepares what the children of a launch need to start, in memory that they share (node/launch_memory.h). It
+// only fills memory: it opens no file, forks nothing and checks nothing on the machine.
 #pragma once
 
 #include <string>
@@ -22,7 +22,7 @@ struct PreparedTask {
   bool after_previous = false;  // it opens files only after the task before it has
 };
 
-// By position of the order's tasks. `marker`: the variable that all processes of the job have.
+// Returns one per task of the order. `marker`: the variable that all processes of the job have.
 std::vector<PreparedTask> prepare_tasks(const LaunchOrder& order, const std::string& marker,
                                         const std::vector<os::UniqueFd>& descriptors,
                                         const Confinement& confinement, LaunchMemory& memory);

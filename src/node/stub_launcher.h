@@ -1,5 +1,5 @@
-// A launcher that launches nothing: every order ends at once with exit code 0. For measuring the daemon's
-// core by itself (--stub-launch).
+// A stub launcher that starts nothing: every order ends at once with exit code 0. It serves to measure the
+// daemon's core alone (--stub-launch).
 #pragma once
 
 #include <memory>
@@ -9,8 +9,8 @@
 
 namespace minke::node {
 
-// Remembers nothing: its inventory is always empty. Events come in the order of the orders, in the next turns
-// of the loop.
+// It remembers nothing, so its inventory is always empty. Events come in the order of the
+// orders, in later turns of the loop.
 std::unique_ptr<LauncherClient> make_stub_launcher(os::EventLoop& loop, LauncherClient::Callbacks callbacks);
 
 }  // namespace minke::node

@@ -1,10 +1,10 @@
-// What the launcher does, apart from talking: it carries out a daemon's orders and follows its child
-// processes. node/launcher.h has the invariants.
+// Supervisor: the launcher without its communication. It carries out the daemon's orders and follows its
+// child processes. node/launcher.h has the invariants.
 //
-// A job run has an entry in jobs_ from its first launch until everything of it is cleared away. Clearing it
-// goes in steps that may each take any time, driven by SIGCHLD, and by a timer where that may not come: kill
-// the roots (the tasks that the launcher started), kill what their deaths leave to the launcher (orphans),
-// remove the temporary directory, tell the daemon.
+// A job run has an entry in jobs_ from its first launch until all of it is cleared away. Clearing takes steps
+// of any length, driven by SIGCHLD and, where that may not come, by a timer: kill the roots (the tasks that
+// the launcher started), kill the orphans (processes that the launcher inherits when roots die), remove the
+// temporary directory, tell the daemon.
 //
 // One thread, that of the event loop.
 #pragma once
@@ -48,14 +48,14 @@ class Supervisor {
     std::string home_id;
     bool use_kernel_child_list = true;
     bool shared = false;     // serves all users, as root
-    std::string memory_dir;  // where what is mounted as jobs' /dev/shm is made
+    std::string memory_dir;  // for directories that are mounted as jobs' /dev/shm
   };
-  // Recovers from the journal: launches of an earlier launcher that had not ended are cleared away and then
-  // lost. The process must be a child subreaper already. Errors: the journal cannot be read or written.
+  // Recovers from the journal: running launches of an earlier launcher are cleared away and then reported as
+  // lost. The process must already be a child subreaper. Errors: the journal cannot be read or written.
   static Result<std::unique_ptr<Supervisor>> create(os::EventLoop& loop, Options options);
 
-  // Where messages for the daemon go; empty: there is none. `daemon`: its pid, which is never killed, even
-  // where it was started from within a job.
+  // Where messages to the daemon go; empty: no daemon is connected. `daemon`: its pid. It is never killed,
+  // even if it was started from within a job.
   using Sink = std::function<void(const LauncherMessage&)>;
   void set_daemon(Sink sink, pid_t daemon);
 
@@ -64,9 +64,9 @@ class Supervisor {
   void end_job(const EndJobOrder& order);
   void collect(const CollectOrder& order);
   Inventory inventory();
-  bool idle() const;          // nothing runs, nothing is left to clear away or to collect
+  bool idle() const;          // nothing runs, or must be cleared away or collected
   void reap();                // on SIGCHLD
-  bool is_in_job(pid_t pid);  // whether the process, of this machine's own, was started from within a job
+  bool is_in_job(pid_t pid);  // whether a process of this machine was started from within a job
 
  private:
   struct Root {  // a task that the launcher started
@@ -76,36 +76,36 @@ class Supervisor {
   struct Job {
     JobKey key;
     std::string tmp_dir;
-    std::vector<pid_t> sessions;  // of its tasks, ended ones too
+    std::vector<pid_t> sessions;  // of its tasks, including ended ones
     uint32_t live_roots = 0;
     std::chrono::steady_clock::time_point start;
     bool ending = false;
     bool of_earlier_launcher = false;
     bool asked_to_end = false;             // the daemon waits for JobEnded
-    std::vector<LaunchKey> ended;          // to be told when the job is cleared away
-    std::vector<std::string> directories;  // to be removed with it: tmp_dir and others; the last one first
-    pid_t removal = 0;                     // the process that empties the last of them
+    std::vector<LaunchKey> ended;          // to be reported when the job is cleared away
+    std::vector<std::string> directories;  // removed with the job, the last one first; includes tmp_dir
+    pid_t removal = 0;                     // the process that empties the last of `directories`
     std::string batch_stderr;              // path; empty: none, or not known
-    std::string message_prefix;            // before our own words there
+    std::string message_prefix;            // put before the launcher's own messages there
     std::optional<Identity> identity;
     std::vector<std::vector<uint32_t>> cpus;  // by place; empty: not bound
     std::vector<Bind> binds;
     os::UniqueFd network;  // of an offline job
-    // Its way to the proxy: a socket in that network, and the process that accepts there, which is not
-    // started before somebody connects.
+    // An offline job's way to the proxy: a socket in its network, and the process that accepts there. The
+    // process is started when somebody connects.
     model::ProxySettings proxy;
     os::UniqueFd proxy_socket;
     std::unique_ptr<os::EventLoop::Watch> proxy_watch;
     pid_t proxy_process = 0;
   };
-  // A child of the launcher that it did not start.
+  // A child of the launcher that the launcher did not start.
   struct Orphan {
     enum Owner { kUndecided, kNobodys, kUnmarked, kOfJob } owner = kUndecided;
     JobKey job;
     pid_t session = 0;
   };
 
-  struct EarlySignal {  // to a job that has tasks which have not executed their program yet
+  struct EarlySignal {  // for a job with tasks that have not executed their program yet
     JobKey job;
     SignalOrder order;
     std::chrono::steady_clock::time_point deadline;
@@ -121,7 +121,7 @@ class Supervisor {
   void add_namespaces(const LaunchOrder& order, Confinement& confinement);
   void wait_for_proxy_use(Job& job);
   void proxy_ended(const JobKey& key);
-  std::vector<std::string> private_directories(const Job& job) const;  // whether or not it has them
+  std::vector<std::string> private_directories(const Job& job) const;  // even those that it does not have
   void add_closed_directories(const LaunchOrder& order, std::vector<Bind>& binds) const;
   void remember_streams(const LaunchOrder& order);
   void start_tasks(LaunchState& launch, const LaunchOrder& order,
@@ -152,7 +152,7 @@ class Supervisor {
   void finish(Job& job);
 
   // supervisor_orphans.cpp: whose process is that?
-  // Of a signal's targets those that the launcher has not started itself.
+  // The targets of a signal that the launcher has not started itself.
   std::vector<pid_t> others_in_groups(const SignalOrder& order, const Job& job);
   std::vector<pid_t> others_to_signal(const SignalOrder& order, const Job& job,
                                       const std::vector<pid_t>& roots, const std::set<pid_t>& sessions);
@@ -176,10 +176,10 @@ class Supervisor {
   TmpDirPool tmp_dirs_;
   JobGroups groups_;
   CpuPool cpus_;
-  // Of jobs from which something is kept, so that they do not get it from their user's other processes.
+  // User namespaces of confined jobs. They bar access to the user's other processes.
   os::UniqueFd users_of_offline_, users_of_closed_;
-  // Of jobs that are not root's, and find the cluster's nodes by their names; with the text that it was made
-  // of.
+  // For jobs of other users than root that find nodes by name. `hosts_text_` is
+  // the text that it was made from.
   std::optional<HostsNamespace> hosts_;
   std::string hosts_text_;
   bool namespaces_refused_ = false;
@@ -189,10 +189,10 @@ class Supervisor {
   std::unordered_map<pid_t, Root> roots_;
   std::unordered_map<pid_t, JobKey> sessions_;  // of all jobs_
   std::unordered_map<pid_t, JobKey> removals_;
-  std::unordered_map<pid_t, std::string> set_aside_;  // what the process removes, whose job has ended
-  std::unordered_set<std::string> swept_;             // where nothing is left of a launcher before this one
+  std::unordered_map<pid_t, std::string> set_aside_;  // process -> what it removes for an ended job
+  std::unordered_set<std::string> swept_;             // directories without remains of an earlier launcher
   std::unordered_map<pid_t, JobKey> proxies_;
-  std::unordered_map<pid_t, Orphan> orphans_;  // true until it is reaped: till then nobody else has its pid
+  std::unordered_map<pid_t, Orphan> orphans_;     // entries go when reaped; until then the pid is not reused
   std::optional<std::vector<Process>> snapshot_;  // of this turn of the loop
   std::map<JobKey, Job> jobs_;
   std::set<JobKey> ending_;
@@ -202,14 +202,14 @@ class Supervisor {
   std::vector<EarlySignal> early_signals_;
   std::unique_ptr<os::EventLoop::Timer> early_timer_;
   std::unique_ptr<os::EventLoop::Timer>
-      idle_timer_;                      // spare directories go when it has been idle for a while
-  std::chrono::milliseconds delay_{0};  // until the next look at what does not die
+      idle_timer_;                      // removes the spare directories when it has been idle for a while
+  std::chrono::milliseconds delay_{0};  // until the next look at processes that do not die
 };
 
-// Signals the process group of a root; the root alone while it has none yet.
+// Signals the process group of a root, or the root alone if it has no group yet.
 void signal_group(pid_t root, int signal_number);
 
-// To standard error, the launcher's log.
+// Writes to standard error, which is the launcher's log.
 void log_line(const std::string& line);
 
 }  // namespace minke::node

@@ -1,7 +1,7 @@
 // A job's private temporary directory ($SLURM_TMPDIR).
 //
-// Removing never follows a symbolic link, and never leaves the directory. Its content is the user's: there
-// may be any number of files, any depth, and directories without permissions.
+// Removal never follows a symbolic link and never leaves the directory. The content is the user's: it may
+// have any number of files, any depth, and directories without permissions.
 #pragma once
 
 #include <sys/types.h>
@@ -15,8 +15,8 @@
 
 namespace minke::node {
 
-// Makes the last component, 0700. One that is there already and belongs to this user is fine.
-// `owner`: to whom it is handed over, where that is not this process's user.
+// Makes the last component with mode 0700. An existing directory of this user is fine. `owner`: the user who
+// gets it, if not this process's user.
 struct Owner {
   uid_t uid = 0;
   gid_t gid = 0;
@@ -25,32 +25,32 @@ struct Owner {
 };
 Status make_tmp_dir(const std::string& path, std::optional<Owner> owner = std::nullopt);
 
-// A directory of root's in memory (a tmpfs of its own) that others may pass through, where it is not there
-// yet.
+// Makes root's directory in memory (its own tmpfs), which others may pass
+// through, if it does not exist yet.
 Status make_memory_dir(const std::string& path);
 
-// Returns whether it is gone: it was empty, or was not there. False means that there is something in it.
-// Does not block for long.
+// Returns true if it is gone: it was empty or did not exist. False: it is not
+// empty. Does not block for long.
 bool remove_empty_tmp_dir(const std::string& path);
 
-// Removes it with everything in it. May take long; the launcher does it in a process of its own.
+// Removes it with everything in it. May take long, so the launcher does it in a child process.
 Status remove_tmp_dir(const std::string& path);
 
-// Forks a process that does so, after it has unmounted what is mounted there if the directory is this user's
-// own (of another user's, nothing mounted is touched), and ends with 0 when it is gone, or (unless it
-// `outlives` it) dies with its parent. Returns its pid; negated errno: no process.
+// Forks a process that does so and exits with 0 when the directory is gone. It first unmounts what is mounted
+// there if the directory is this user's own; other users' mounts are left. Unless it `outlives` its parent,
+// it dies with it. Returns its pid, or the negated errno if there is no process.
 pid_t fork_tmp_dir_removal(const std::string& path, bool outlives = false);
 
-// Before the name of what is removed while nobody waits for it. A launcher removes what it finds under such a
-// name.
+// Name prefix of directories that are removed in the background. A launcher removes
+// what it finds under such a name.
 inline constexpr char kSetAside[] = ".minke-gone-";
 
-// Those of jobs of an earlier boot, in a directory that holds no other cluster's, are set aside: a power cut
-// may leave what the launcher does not know of any more, or has removed. `boot`: sets the names apart.
+// Sets aside the directories of jobs of an earlier boot. A power cut may leave directories that the launcher
+// no longer knows. `parent` must not have another cluster's directories. `boot` makes the new names unique.
 void set_aside_tmp_dirs(const std::string& parent, const std::string& boot);
 
-// Removes the empty ones of other jobs than these: a daemon that was killed before the start of a job was
-// stored leaves one.
+// Removes empty directories of all jobs but these. A daemon that was killed before it
+// stored a job's start may leave one.
 void remove_unused_tmp_dirs(const std::string& parent, const std::set<uint32_t>& jobs);
 
 }  // namespace minke::node

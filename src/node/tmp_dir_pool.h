@@ -1,11 +1,11 @@
-// Temporary directories of jobs that end empty are kept a moment for the jobs to come.
+// TmpDirPool: keeps temporary directories of jobs that ended empty for a moment, for the next jobs.
 //
-// Making and removing a directory a thousand times a second is slow on ext4, which looks for an inode that
-// was not freed lately; renaming one is not. To a job there is no difference: its directory appears empty and
-// private, and is gone with it. One that had an owner is for that owner's jobs only: whoever still has it
-// open sees nobody else's files. Spare ones lie beside the jobs', hidden, at most kMost, and go when the
-// launcher has been idle for a second. Those that a killed launcher leaves are overwritten by the next one's,
-// which have the same names.
+// Making and removing a thousand directories a second is slow on ext4, which searches for an inode that was
+// not freed recently; renaming is fast. A job sees no difference: its directory appears empty and private,
+// and goes with it. A directory that had an owner serves only that owner's jobs, so a process that still has
+// it open sees no other user's files. Spare directories lie hidden beside the jobs' directories, at most
+// kMost of them, and are removed when the launcher has been idle for a second. The next launcher overwrites
+// those that a killed launcher left, because it uses the same names.
 //
 // One thread.
 #pragma once
@@ -23,7 +23,7 @@ class TmpDirPool {
  public:
   static constexpr size_t kMost = 48;
 
-  // `name`: tells the spare directories of this launcher from others'.
+  // `name` distinguishes this launcher's spare directories from others'.
   explicit TmpDirPool(std::string name);
   ~TmpDirPool();  // removes the spare ones
 
@@ -37,11 +37,11 @@ class TmpDirPool {
     std::string path;
     Owner owner;
   };
-  // Where the next spare of this owner goes: nothing where all are his.
+  // The slot for the next spare of this owner; null if this owner has all slots.
   std::optional<Spare>* slot_for(const Owner& owner);
 
   std::string name_;
-  std::array<std::optional<Spare>, kMost> spares_;  // the number is a part of the name
+  std::array<std::optional<Spare>, kMost> spares_;  // the index is part of the name
 };
 
 }  // namespace minke::node
