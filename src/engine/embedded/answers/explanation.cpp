@@ -26,9 +26,9 @@ using namespace model;
 
 namespace {
 
-constexpr size_t kShown = 8;            // jobs of each sort
-constexpr uint32_t kMostAhead = 10000;  // counted
-constexpr int kMostLooks = 100000;      // at entries of the queue, of all partitions
+constexpr size_t kShown = 8;           // jobs of each sort
+constexpr size_t kMostAhead = 10000;   // counted
+constexpr size_t kMostLooks = 100000;  // at entries of the queue, of all partitions
 
 bool of_limits(StateReason reason) {
   return reason >= ASSOC_GRP_CPU;
@@ -236,11 +236,11 @@ bool Explanation::show_awaited_jobs(const Job& job) {
   shown = describe(*other);
   if (!shown.running()) {
     const sched::ForecastOptions beliefs = core_.history->beliefs();
-    Outlook outlook(core_, beliefs, forecasts_left_);
+    Outlook outlook(core_, beliefs, starts_left_);
     if (const auto start = outlook.start(*other); start && !start->after_unlimited)
       shown.set_start_time(std::max(core_.now(), start->start));
     if (const auto end = outlook.end(*other)) shown.set_end_time(*end);
-    forecasts_left_ = outlook.forecasts_left();
+    starts_left_ = outlook.starts_left();
   }
   return awaited_.size() < kShown;
 }
@@ -308,27 +308,18 @@ std::string Explanation::free_now(const Job& job) const {
 // Those that outrank it and wait for their turn as it does; shown are those that are not to start after it:
 // what is before it and starts later does not hold it up.
 bool Explanation::show_jobs_before(const Job& job) {
-  const sched::PendingQueue& queue = core_.world->queue();
+  const auto entry = core_.world->entry_of(job);
+  if (!entry) return false;
   const sched::WaitReasons reasons = core_.scheduling->wait_reasons();
-  const sched::Request* own = core_.world->request_of(job);
-  if (own == nullptr) return false;
   std::unordered_map<uint32_t, int64_t> starts;
   for (const auto& expected : core_.scheduling->forecast())
     starts.try_emplace(World::job_of_entry(expected.entry), expected.after_unlimited ? 0 : expected.start);
-  std::unordered_set<uint32_t> seen;
+  const auto before = sched::jobs_before(core_.world->queue(), reasons, *entry, kMostAhead, kMostLooks);
   size_t shown = 0;
-  sched::PendingQueue::Cursor cursor(queue);
-  for (int looks = 0; looks < kMostLooks; ++looks) {
-    const auto item = cursor.next();
-    if (!item) break;
-    const uint32_t id = World::job_of_entry(item->entry.id);
-    if (id == job.id || seen.size() >= kMostAhead) break;
-    if (queue.request(item->class_id).partition != own->partition) continue;
-    const StateReason reason = reasons.of(item->entry.id);
-    if (reason != WAIT_RESOURCES && reason != WAIT_PRIORITY) continue;
-    if (!seen.insert(id).second) continue;
+  for (const uint32_t id : before) {
+    if (shown == kShown) break;
     const Job* other = core_.state.find(id);
-    if (other == nullptr || shown == kShown) continue;
+    if (other == nullptr) continue;
     const auto start = starts.find(id);
     if (start != starts.end() && reply().start_time() != 0 && start->second > reply().start_time()) continue;
     api::JobInTheWay& added = *reply().add_jobs();
@@ -336,7 +327,7 @@ bool Explanation::show_jobs_before(const Job& job) {
     if (start != starts.end()) added.set_start_time(start->second);  // 0: nobody knows
     ++shown;
   }
-  reply().set_ahead(static_cast<uint32_t>(seen.size()));
+  reply().set_ahead(static_cast<uint32_t>(before.size()));
   return false;
 }
 

@@ -82,7 +82,7 @@ class Explanation : public std::enable_shared_from_this<Explanation> {
   // Of the jobs that it waits for.
   int next_term_ = 0;
   std::vector<uint32_t> awaited_;
-  int forecasts_left_ = Outlook::kMostForecasts;
+  int starts_left_ = Outlook::kMostStarts;
 
   // Of smaller requests: those of one kind follow each other.
   std::vector<SmallerRequestChoice> choices_;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
 #include <memory>
 #include <tuple>
 #include <utility>
@@ -33,10 +32,12 @@ uint32_t cpus_of(const Job& job) {
   return std::max(1u, cpus);
 }
 
-uint32_t cpus_of(const sched::Request& request) {
-  const uint32_t tasks =
-      request.tasks != 0 ? request.tasks : request.min_nodes * std::max(1u, request.tasks_per_node);
-  return std::max({1u, tasks * request.cpus_per_task, request.min_nodes * request.min_cpus_per_node});
+sched::Run run_of(const Job& job) {
+  return {.uid = job.uid,
+          .start = job.start_time,
+          .suspended = job.details ? job.details->suspended_seconds : 0,
+          .limit = sched::limit_seconds(job.time_limit_minutes),
+          .cpus = cpus_of(job)};
 }
 
 }  // namespace
@@ -44,14 +45,6 @@ uint32_t cpus_of(const sched::Request& request) {
 // A waiting array is judged by its first task alone.
 uint32_t History::job_of(const Job& job) {
   return job.array_job_id != 0 ? job.array_job_id : job.id;
-}
-
-void History::add(uint32_t uid, int64_t limit, int64_t seconds, uint32_t cpus) {
-  run_times_.ended(uid, {.limit = std::max<int64_t>(1, limit),
-                         .seconds = std::clamp<int64_t>(seconds, 1, std::max<int64_t>(1, limit)),
-                         .processors = cpus});
-  ++runs_of_user_[uid];
-  ++runs_;
 }
 
 void History::load() {
@@ -80,16 +73,15 @@ void History::load() {
       if (!chunk->empty()) return;
       std::sort(loaded->begin(), loaded->end());
       for (const auto& [end, uid, limit, seconds, cpus] : *loaded) {
-        if (end <= core_.started) add(uid, limit, seconds, cpus);
+        if (end <= core_.started) beliefs_.ended(uid, limit, seconds, cpus);
       }
     });
   });
 }
 
 void History::run_ended(Job& job) {
-  const int64_t suspended = job.details ? job.details->suspended_seconds : 0;
-  add(job.uid, sched::limit_seconds(job.time_limit_minutes), job.end_time - job.start_time - suspended,
-      cpus_of(job));
+  const sched::Run run = run_of(job);
+  beliefs_.ended(run.uid, run.limit, job.end_time - run.start - run.suspended, run.cpus);
 }
 
 void History::job_started(Job& job, Start) {
@@ -127,42 +119,22 @@ void History::after_pass() {
   rest_until_ = end + kShare * (end - begin);
 }
 
-// Rounded, so that like jobs are asked about once. What is shown and what forecasts go by must be the same:
-// or a job would be said to start before the end of the one that it waits for.
-int64_t History::rounded(int64_t elapsed) {
-  return elapsed - elapsed % std::max<int64_t>(1, elapsed / 16);
-}
-
-int64_t History::seconds(uint32_t uid, int64_t limit, uint32_t cpus, int64_t elapsed) const {
-  return std::max(run_times_.expected(uid, limit, cpus, rounded(elapsed)), elapsed + 1);
-}
-
 bool History::knows_end(const Job& job) const {
-  if (job.time_limit_minutes != kUnlimited || job.grace_end() != 0) return true;
-  const int64_t suspended = job.details ? job.details->suspended_seconds : 0;
-  return expected_end(job) - job.start_time - suspended < sched::kUnlimitedSeconds;
+  return job.grace_end() != 0 || beliefs_.knows_end(run_of(job), core_.now());
 }
 
 int64_t History::expected_end(const Job& job) const {
   if (const int64_t gone = job.grace_end(); gone != 0) return gone;
-  const int64_t suspended = job.details ? job.details->suspended_seconds : 0;
-  const int64_t elapsed = std::max<int64_t>(0, core_.now() - job.start_time - suspended);
-  return job.start_time + suspended +
-         seconds(job.uid, sched::limit_seconds(job.time_limit_minutes), cpus_of(job), elapsed);
+  return beliefs_.end_of(run_of(job), core_.now());
 }
 
 int64_t History::expected_seconds(const Job& job, const sched::Request& request) const {
-  return seconds(job.uid, sched::limit_seconds(job.time_limit_minutes), cpus_of(request), 0);
-}
-
-uint32_t History::runs_of(uint32_t uid) const {
-  const auto found = runs_of_user_.find(uid);
-  return found == runs_of_user_.end() ? 0 : found->second;
+  return beliefs_.seconds(job.uid, sched::limit_seconds(job.time_limit_minutes), sched::cpus_of(request), 0);
 }
 
 sched::ForecastOptions History::beliefs() const {
   sched::ForecastOptions options;
-  options.partition_bits = World::kPartitionBits;
+  options.partition_bits = sched::kPartitionBits;
   options.pass.gate = core_.accounts->gate();
   options.limits = [this] { return core_.accounts->foresee(); };
   options.run_unlimited = [this](sched::RunKey key) {
@@ -180,32 +152,23 @@ sched::ForecastOptions History::beliefs() const {
       return gone != 0 ? gone : std::numeric_limits<int64_t>::max();
     };
   }
-  if (runs_ == 0) return options;
-  // Like jobs are asked about once: a list of a thousand jobs is mostly of a few kinds.
-  using Key = std::tuple<uint32_t, int64_t, uint32_t, int64_t>;
-  const auto known = std::make_shared<std::map<Key, int64_t>>();
-  const auto ask = [this, known](uint32_t uid, int64_t limit, uint32_t cpus, int64_t elapsed) {
-    const int64_t since = rounded(elapsed);
-    const auto [entry, is_new] = known->try_emplace({uid, limit, cpus, since}, 0);
-    if (is_new) entry->second = seconds(uid, limit, cpus, since);
-    return std::max(entry->second, elapsed + 1);
-  };
-  options.believed_end = [this, ask](sched::RunKey key) -> int64_t {
+  if (beliefs_.runs() == 0) return options;
+  // A list of a thousand jobs is mostly of a few kinds.
+  const auto asked = std::make_shared<sched::Beliefs::Asked>(beliefs_);
+  options.believed_end = [this, asked](sched::RunKey key) -> int64_t {
     const Job* job = core_.state.find(static_cast<uint32_t>(key));
     if (job == nullptr) return core_.now();
     // It has been asked to give way.
     if (const int64_t gone = job->grace_end(); gone != 0) return gone;
-    const int64_t suspended = job->details ? job->details->suspended_seconds : 0;
-    const int64_t elapsed = std::max<int64_t>(0, core_.now() - job->start_time - suspended);
-    return job->start_time + suspended +
-           ask(job->uid, sched::limit_seconds(job->time_limit_minutes), cpus_of(*job), elapsed);
+    return asked->end_of(run_of(*job), core_.now());
   };
-  options.believed_seconds = [this, ask](sched::EntryId entry) -> int64_t {
+  options.believed_seconds = [this, asked](sched::EntryId entry) -> int64_t {
     const Job* job = core_.state.find(World::job_of_entry(entry));
     if (job == nullptr) return sched::kUnlimitedSeconds;
     const sched::Request* request = core_.world->request_of(*job);
     if (request == nullptr) return sched::limit_seconds(job->time_limit_minutes);
-    return ask(job->uid, sched::limit_seconds(job->time_limit_minutes), cpus_of(*request), 0);
+    return asked->seconds(job->uid, sched::limit_seconds(job->time_limit_minutes), sched::cpus_of(*request),
+                          0);
   };
   return options;
 }

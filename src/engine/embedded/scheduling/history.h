@@ -1,6 +1,6 @@
 // History: how long jobs ran and how long they waited, as forecasts of starts go by it.
 //
-// The run times of the last jobs, by user (sched/run_times.h), are taken from the store at start: of the last
+// The run times of the last jobs, by user (sched/beliefs.h), are taken from the store at start: of the last
 // thousand job ids, so that it costs the same however many have ended. How well forecasts came true
 // (sched/wait_ranges.h) is known of those made under this daemon: of a job that must wait now and then one is
 // made when it has been submitted, within a twentieth of the time. State's thread.
@@ -11,8 +11,8 @@
 #include <unordered_map>
 
 #include "engine/embedded/job_events.h"
+#include "sched/beliefs.h"
 #include "sched/forecast.h"
-#include "sched/run_times.h"
 #include "sched/wait_ranges.h"
 
 namespace minke::engine {
@@ -43,20 +43,15 @@ class History : public JobListener {
   int64_t expected_seconds(const Job& job, const sched::Request& request) const;
   sched::WaitRanges::Range range(int64_t wait) const { return ranges_.range(wait); }
   uint32_t judged() const { return judged_; }
-  uint32_t runs_of(uint32_t uid) const;
-  uint32_t runs() const { return runs_; }
+  uint32_t runs_of(uint32_t uid) const { return beliefs_.runs_of(uid); }
+  uint32_t runs() const { return beliefs_.runs(); }
 
  private:
   static uint32_t job_of(const Job& job);
-  static int64_t rounded(int64_t elapsed);
-  void add(uint32_t uid, int64_t limit, int64_t seconds, uint32_t cpus);
-  int64_t seconds(uint32_t uid, int64_t limit, uint32_t cpus, int64_t elapsed) const;
 
   Core& core_;
-  sched::RunTimes run_times_;
+  sched::Beliefs beliefs_;
   sched::WaitRanges ranges_;
-  std::unordered_map<uint32_t, uint32_t> runs_of_user_;
-  uint32_t runs_ = 0;
   uint32_t judged_ = 0;
   uint32_t newest_ = 0;                              // queued last, no forecast yet; 0: none
   std::unordered_map<uint32_t, int64_t> forecasts_;  // by job: of its start

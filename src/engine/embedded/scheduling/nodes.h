@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "config/configuration.h"
 #include "model/cluster.pb.h"
+#include "sched/make_request.h"
 #include "store/store.h"
 
 namespace minke::accounts {
@@ -100,10 +101,7 @@ class Nodes {
 // jobs hold some of it. Pure.
 Status apply_node_field(model::NodeRecord& node, const api::Field& field, bool busy);
 
-// Whether its jobs may start: a partition that drains takes no new ones, but runs those that it has.
-inline bool is_scheduled(const model::PartitionRecord& partition) {
-  return partition.state() != "DOWN" && partition.state() != "INACTIVE";
-}
+using sched::is_scheduled;
 // Nodes that are there to take jobs.
 bool is_available(model::NodeState state);
 inline bool is_down(model::NodeState state) {

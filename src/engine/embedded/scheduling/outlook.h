@@ -1,44 +1,60 @@
-// Outlook: when a job that waits for other jobs, for a time or for its array's throttle is expected to have
-// its turn, and when one is expected to start and to end.
-//
-// Where a job waits for others, their own outlook is asked, so far as a chain is short: an Outlook makes a
-// few forecasts and then knows nothing more. Make one for each question, or hand on what the one before has
-// left. State's thread.
+// Outlook: when a job of this daemon is expected to have its turn, to start and to end, whatever it waits for
+// (sched/outlook.h). State's thread.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "sched/forecast.h"
-
-namespace minke::model {
-class Dependency;
-}  // namespace minke::model
+#include "sched/outlook.h"
 
 namespace minke::engine {
 
 struct Core;
 struct Job;
 
-class Outlook {
+// The jobs in memory, and the forecasts that are made of them.
+class JobsInMemory final : public sched::OutlookJobs {
  public:
-  static constexpr int kMostForecasts = 12;
-  Outlook(Core& core, const sched::ForecastOptions& options, int forecasts = kMostForecasts)
-      : core_(core), options_(options), forecasts_left_(forecasts) {}
+  JobsInMemory(Core& core, const sched::ForecastOptions& options) : core_(core), options_(options) {}
 
-  // s since the epoch; nothing where nobody can say.
-  std::optional<int64_t> eligible(const Job& job);
-  std::optional<sched::ExpectedStart> start(const Job& job);
-  std::optional<int64_t> end(const Job& job);
-  int forecasts_left() const { return forecasts_left_; }
+  static sched::OutlookJob describe(const Job& job);
+
+  int64_t now() const override;
+  std::optional<sched::OutlookJob> job(uint32_t id) const override;
+  std::optional<sched::OutlookJob> task(uint32_t array_job_id, uint32_t index) const override;
+  std::optional<std::vector<uint32_t>> array(uint32_t array_job_id) const override;
+  int64_t begin_time(uint32_t id) const override;
+  std::vector<model::Dependency> dependencies(uint32_t id) const override;
+  std::optional<int64_t> expected_end(uint32_t id) const override;
+  int64_t expected_seconds(uint32_t id) const override;
+  std::optional<sched::ExpectedStart> forecast(uint32_t id) const override;
+  std::optional<sched::ExpectedStart> forecast_later(uint32_t id, int64_t from) const override;
 
  private:
-  std::optional<int64_t> fulfilled(const Job& job, const model::Dependency& term);
-  std::optional<int64_t> all_fulfilled(const Job& job);
-
   Core& core_;
   const sched::ForecastOptions& options_;
-  int forecasts_left_;
+};
+
+class Outlook {
+ public:
+  static constexpr int kMostStarts = sched::Outlook::kMostStarts;
+  // `options` must outlive it.
+  Outlook(Core& core, const sched::ForecastOptions& options, int starts = kMostStarts)
+      : jobs_(core, options), outlook_(jobs_, starts) {}
+  Outlook(const Outlook&) = delete;
+  Outlook& operator=(const Outlook&) = delete;
+
+  std::optional<sched::ExpectedStart> start(const Job& job) {
+    return outlook_.start(JobsInMemory::describe(job));
+  }
+  std::optional<int64_t> end(const Job& job) { return outlook_.end(JobsInMemory::describe(job)); }
+  int starts_left() const { return outlook_.starts_left(); }
+
+ private:
+  JobsInMemory jobs_;
+  sched::Outlook outlook_;
 };
 
 }  // namespace minke::engine

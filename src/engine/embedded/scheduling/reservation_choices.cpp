@@ -10,18 +10,11 @@
 #include "model/error.h"
 #include "model/lasting_state.pb.h"
 #include "text/hostlist.h"
-#include "text/licenses.h"
 #include "text/number.h"
 
 namespace minke::engine {
 
 using namespace model;
-
-namespace {
-
-constexpr int64_t kDay = 24 * 3600;
-
-}  // namespace
 
 std::vector<sched::HoldId> Reservations::choices(const JobSpec& spec, uint32_t uid) const {
   std::vector<sched::HoldId> ids;
@@ -107,41 +100,7 @@ void Reservations::job_waits_again(Job& job) {
 }
 
 sched::Holds Reservations::holds(const sched::MachineLayout& layout) const {
-  std::vector<sched::Hold> holds;
-  std::vector<sched::LicenseHold> licenses;
-  for (const ReservationRecord& record : records_) {
-    // Those of some days of the week are as many weekly ones.
-    const bool some_days = has_flag(record, "WEEKDAY") || has_flag(record, "WEEKEND");
-    std::vector<ReservationRecord> occurrences{record};
-    while (some_days && occurrences.back().start_time() < record.start_time() + 7 * kDay) {
-      ReservationRecord next = occurrences.back();
-      move_on(next, next.end_time());
-      occurrences.push_back(std::move(next));
-    }
-    if (some_days) occurrences.pop_back();
-    const auto wanted = text::parse_licenses(record.licenses());
-    for (const ReservationRecord& one : occurrences) {
-      sched::Hold hold{.id = record.id(),
-                       .start = one.start_time(),
-                       .end = one.end_time(),
-                       .period = some_days ? 7 * kDay : period_of(record),
-                       .floating = floats(record),
-                       .flexible = has_flag(record, "FLEX"),
-                       .maintenance = has_flag(record, "MAINT")};
-      for (size_t i = 0; wanted && i < wanted->size(); ++i) {
-        const auto& [name, count] = (*wanted)[i];
-        if (const auto license = layout.find_license(name)) licenses.push_back({hold, *license, count});
-      }
-      for (const ReservationRecord::Share& share : record.shares()) {
-        const auto node = layout.find_node(share.node());
-        if (!node) continue;
-        hold.node = *node;
-        hold.cpus = share.cpus();
-        holds.push_back(hold);
-      }
-    }
-  }
-  return sched::Holds(std::move(holds), std::move(licenses));
+  return sched::holds_of(records_, layout);
 }
 
 }  // namespace minke::engine

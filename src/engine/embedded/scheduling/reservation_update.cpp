@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <ctime>
 #include <numeric>
 
 #include "api/field.pb.h"
@@ -22,7 +21,7 @@ using namespace model;
 
 namespace {
 
-constexpr int64_t kHour = 3600, kDay = 24 * kHour, kWeek = 7 * kDay, kYear = 365 * kDay;
+constexpr int64_t kYear = int64_t{365} * 24 * 3600;
 
 // In the order in which they are shown. FIRST_CORES changes nothing: reservations are of so many processors,
 // and which of them are a job's is settled when it starts.
@@ -95,47 +94,6 @@ Status set_duration(ReservationRecord& record, std::string_view value) {
   record.set_end_time(record.start_time() + after);
   return {};
 }
-
-bool falls_on(int64_t time, bool weekend) {
-  std::tm local{};
-  const std::time_t seconds = time;
-  ::localtime_r(&seconds, &local);
-  return (local.tm_wday == 0 || local.tm_wday == 6) == weekend;
-}
-
-}  // namespace
-
-bool has_flag(const ReservationRecord& record, std::string_view flag) {
-  return std::find(record.flags().begin(), record.flags().end(), flag) != record.flags().end();
-}
-
-bool floats(const ReservationRecord& record) {
-  return has_flag(record, "TIME_FLOAT");
-}
-
-int64_t period_of(const ReservationRecord& record) {
-  if (has_flag(record, "HOURLY")) return kHour;
-  if (has_flag(record, "WEEKLY")) return kWeek;
-  return has_flag(record, "DAILY") || has_flag(record, "WEEKDAY") || has_flag(record, "WEEKEND") ? kDay : 0;
-}
-
-bool move_on(ReservationRecord& record, int64_t now) {
-  const int64_t period = period_of(record);
-  if (period == 0) return false;
-  const auto falls = [&] {
-    return (!has_flag(record, "WEEKDAY") || falls_on(record.start_time(), false)) &&
-           (!has_flag(record, "WEEKEND") || falls_on(record.start_time(), true));
-  };
-  const int64_t missed = std::max<int64_t>(1, (now - record.end_time()) / period);
-  do {
-    const int64_t shift = record.end_time() + missed * period <= now ? missed * period : period;
-    record.set_start_time(record.start_time() + shift);
-    record.set_end_time(record.end_time() + shift);
-  } while (record.end_time() <= now || !falls());
-  return true;
-}
-
-namespace {
 
 // A field as it was given, and what it is of.
 struct Given {

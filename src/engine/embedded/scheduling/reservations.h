@@ -19,6 +19,7 @@
 #include "os/event_loop.h"
 #include "sched/holds.h"
 #include "sched/layout.h"
+#include "sched/reservation.h"
 
 namespace minke::api {
 class Field;
@@ -143,11 +144,9 @@ struct ReservationPlace {
 // value. Pure, but for looking up users.
 Status apply_reservation_field(model::ReservationRecord& record, const api::Field& field, int64_t now,
                                ReservationPlace& place);
-bool has_flag(const model::ReservationRecord& record, std::string_view flag);
-bool floats(const model::ReservationRecord& record);
-// s between its occurrences; 0: it does not recur. WEEKDAY and WEEKEND recur daily, but not every day.
-int64_t period_of(const model::ReservationRecord& record);
-// Moves a recurring one on until it ends after `now`; false where it does not recur.
-bool move_on(model::ReservationRecord& record, int64_t now);
+using sched::floats;
+using sched::has_flag;
+using sched::move_on;
+using sched::period_of;
 
 }  // namespace minke::engine

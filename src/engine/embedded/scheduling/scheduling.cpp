@@ -19,6 +19,7 @@
 #include "model/job_spec.pb.h"
 #include "model/job_state.pb.h"
 #include "sched/constraint.h"
+#include "sched/make_request.h"
 #include "text/hostlist.h"
 
 #include <algorithm>
@@ -27,11 +28,7 @@
 
 namespace minke::engine {
 
-namespace {
-
-constexpr size_t kMaxChoicesOfJob = 255;  // the lower byte of an entry's id
-
-}  // namespace
+using sched::kMaxChoicesOfJob;
 
 Scheduling::Scheduling(Core& core)
     : core_(core),
@@ -45,17 +42,8 @@ Result<sched::Request> Scheduling::request_for(const model::JobSpec& spec, const
   if (record == nullptr) {
     return failure("there is no partition " + partition, model::kInvalidPartitionName);
   }
-  sched::NodeNames names;
-  for (const auto& [list, into] :
-       {std::pair{&spec.node_list(), &names.required}, std::pair{&spec.exclude(), &names.excluded}}) {
-    if (list->empty()) continue;
-    auto expanded = text::expand_hostlist(*list);
-    if (!expanded) return failure(expanded.error().message, model::kInvalidNodeName);
-    *into = std::move(*expanded);
-  }
-  auto request = sched::make_request(spec, *record, machine_, names);
   // The job's own limit may have been changed since; its class goes by what it may use now.
-  if (request && time_limit_minutes != 0) request->time_limit_minutes = time_limit_minutes;
+  auto request = sched::make_request(spec, *record, machine_, time_limit_minutes);
   if (request && !spec.reservation().empty()) {
     const auto hold = core_.reservations->hold_id(spec);
     if (!hold) return failure(hold.error());
@@ -174,10 +162,9 @@ void Scheduling::update(Job& job) {
     apply_limits(job, spec, *request);
     if (!job.queued) core_.priorities->enter(job, spec, *request);
     const PartitionRecord* partition = core_.nodes->find_partition(name);
-    // Where several will do, what is reserved is used first.
     queue_.insert({.id = World::entry_of(job.id, i),
-                   .priority = (uint64_t{partition->priority_tier()} << 32) | priority_in(job, name),
-                   .order = uint64_t{job.id} * 2 + (request->reservation == 0 ? 1 : 0),
+                   .priority = sched::priority_in_tier(partition->priority_tier(), priority_in(job, name)),
+                   .order = sched::order_of(job.id, request->reservation != 0),
                    .startable = startable(job)},
                   *request);
     job.queued = true;
@@ -211,7 +198,8 @@ void Scheduling::priorities_changed() {
       const uint32_t priority = core_.priorities->in_partition(*job, name);
       if (i == 0) job->priority = priority;
       const model::PartitionRecord* partition = core_.nodes->find_partition(name);
-      queue_.set_priority(World::entry_of(id, i), (uint64_t{partition->priority_tier()} << 32) | priority);
+      queue_.set_priority(World::entry_of(id, i),
+                          sched::priority_in_tier(partition->priority_tier(), priority));
     }
   }
   if (!any) return;
@@ -277,12 +265,12 @@ void Scheduling::update_components(Job& job) {
   }
   if (reason) return;
   const std::string& name = machine_.layout().partitions()[all->partition].name;
-  queue_.insert(
-      {.id = World::entry_of(leader.id, 0),
-       .priority = (uint64_t{core_.nodes->find_partition(name)->priority_tier()} << 32) | leader.priority,
-       .order = uint64_t{leader.id} * 2 + 1,
-       .startable = 1},
-      *all);
+  queue_.insert({.id = World::entry_of(leader.id, 0),
+                 .priority = sched::priority_in_tier(core_.nodes->find_partition(name)->priority_tier(),
+                                                     leader.priority),
+                 .order = sched::order_of(leader.id, false),
+                 .startable = 1},
+                *all);
   leader.queued = true;
   request_pass();
 }
@@ -430,7 +418,7 @@ sched::RunKey Scheduling::start(sched::EntryId entry, const sched::Placement& pl
   MINKE_CHECK(waiting != nullptr);
   if (waiting->het_job_id != 0) return start_component(*waiting, placement, expected_end);
   MINKE_CHECK(waiting->queued);
-  const size_t choice = entry & 0xff;
+  const size_t choice = sched::choice_of_entry(entry);
   const std::string partition = World::partition_of(*waiting, choice);
   Job* job = waiting;
   if (waiting->array) {

@@ -52,8 +52,8 @@ std::optional<sched::ExpectedStart> Scheduling::forecast_later(const Job& job, i
   const sched::PendingEntry entry{
       .id = World::entry_of(job.id, 0),
       .priority =
-          (uint64_t{core_.nodes->find_partition(name)->priority_tier()} << 32) | priority_in(job, name),
-      .order = uint64_t{job.id} * 2 + 1,
+          sched::priority_in_tier(core_.nodes->find_partition(name)->priority_tier(), priority_in(job, name)),
+      .order = sched::order_of(job.id, false),
       .startable = 1};
   return sched::forecast_later(machine_, queue_, running_, entry, *request, from, core_.now(), options);
 }
@@ -93,16 +93,15 @@ uint64_t Scheduling::enter_hypothetically(Job& job, sched::Request& request) con
   apply_limits(job, spec, request);
   if (job.priority == 0) job.priority = 1;  // held: as if it were not
   core_.priorities->enter(job, spec, request);
-  return uint64_t{core_.nodes->find_partition(name)->priority_tier()} << 32 | priority_in(job, name);
+  return sched::priority_in_tier(core_.nodes->find_partition(name)->priority_tier(), priority_in(job, name));
 }
 
 std::optional<sched::ExpectedStart> Scheduling::forecast_submission(
     const std::vector<std::unique_ptr<Job>>& components) const {
-  constexpr sched::EntryId kHypothetical = ~sched::EntryId{0};
   std::optional<sched::ExpectedStart> best;
   const auto consider = [&](const sched::Request& request, uint64_t priority, int64_t from) {
     const sched::PendingEntry entry{
-        .id = kHypothetical, .priority = priority, .order = ~uint64_t{0}, .startable = 1};
+        .id = sched::kHypotheticalEntry, .priority = priority, .order = ~uint64_t{0}, .startable = 1};
     const auto expected = sched::forecast_later(machine_, queue_, running_, entry, request, from, core_.now(),
                                                 core_.history->beliefs());
     if (expected && (!best || expected->start < best->start)) best = expected;

@@ -14,6 +14,7 @@
 
 #include "engine/embedded/state/job.h"
 #include "model/cluster.pb.h"
+#include "sched/entries.h"
 #include "sched/forecast.h"
 #include "sched/machine.h"
 #include "sched/pending_queue.h"
@@ -36,14 +37,9 @@ class World {
   std::optional<sched::ExpectedStart> forecast(const Job& job, int64_t now,
                                                const sched::ForecastOptions& options) const;
 
-  static constexpr uint32_t kPartitionBits = 8;  // the lower part of an entry's id: which of Job::choices
-  static uint32_t job_of_entry(sched::EntryId entry) {
-    return static_cast<uint32_t>(entry >> kPartitionBits);
-  }
-  static sched::EntryId entry_of(uint32_t job_id, size_t choice) {
-    return (uint64_t{job_id} << kPartitionBits) | choice;
-  }
-  // The choices are all partitions in its first reservation, then all of them in the next.
+  // As sched/entries.h numbers them.
+  static uint32_t job_of_entry(sched::EntryId entry) { return sched::job_of_entry(entry); }
+  static sched::EntryId entry_of(uint32_t job_id, size_t choice) { return sched::entry_of(job_id, choice); }
   static const std::string& partition_of(const Job& job, size_t choice) {
     return job.submission->partitions[choice % job.submission->partitions.size()];
   }

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <memory>
@@ -124,10 +125,10 @@ class PatientLauncher final : public node::LauncherClient {
       node::TaskEnd& one = *launch.add_ended_tasks();
       one.set_rank(rank);
       one.set_status(status);
-      one.set_end_time(launch.start_time());
+      one.set_end_time(std::max(launch.start_time(), now));
     }
     ranks_.erase(key_of(launch.id()));
-    launch.set_end_time(launch.start_time());
+    launch.set_end_time(std::max(launch.start_time(), now));
     tell([this, launch] { callbacks_.on_ended(launch); });
   }
 
