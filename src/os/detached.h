@@ -23,13 +23,4 @@ struct DetachedCommand {
 // it, with its own rights.
 Result<UniqueFd> start_detached(const DetachedCommand& command);
 
-// The same with every input named; this process starts it.
-struct DetachedProgram {
-  std::vector<std::string> argv, environment;
-  std::string log_path;
-  int input = -1;   // -1: /dev/null
-  int output = -1;  // must be given
-};
-Status spawn_detached(const DetachedProgram& program);
-
 }  // namespace minke::os

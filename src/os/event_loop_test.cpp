@@ -79,7 +79,9 @@ TEST(EventLoop, AWatchNeedsNoDescriptorOfItsOwn) {
   const auto watch = loop.on_readable(pipe.out.get(), [&] {
     char byte;
     ASSERT_EQ(::read(pipe.out.get(), &byte, 1), 1);
-    if (++told == 1) EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+    if (++told == 1) {
+      EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+    }
     if (told == 2) return loop.stop();
     EXPECT_EQ(::write(pipe.in.get(), "y", 1), 1);
   });

@@ -14,7 +14,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "os/detached.h"
+#include "os/detached_program.h"
 
 namespace minke::os {
 
