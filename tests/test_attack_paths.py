@@ -290,8 +290,10 @@ def test_requests_to_the_cache_that_are_none(caching, number):
 import array, os, socket, sys
 def ask(text, files):
     s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET); s.settimeout(60); s.connect(sys.argv[1])
-    s.sendmsg([text or b"."], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", files))] if files else [])
-    try: return s.recv(9000)
+    ancillary = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", files))] if files else []
+    try:
+        s.sendmsg([text or b"."], ancillary)
+        return s.recv(9000)
     except OSError as error: return str(error).encode()
 text = bytes.fromhex(sys.argv[2])
 null, etc, passwd, tmp = (os.open(p, os.O_RDONLY) for p in ("/dev/null", "/etc", "/etc/passwd", sys.argv[3]))

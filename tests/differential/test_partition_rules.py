@@ -4,7 +4,9 @@ import pytest
 from cluster import poll
 from systems import MINKE_CONFIGURATION, Pair, missing_program
 
-pytestmark = pytest.mark.skipif(missing_program() is not None, reason=f"there is no {missing_program()}")
+# One pair of systems for all of them, in this order: what one sets, the next takes back.
+pytestmark = [pytest.mark.skipif(missing_program() is not None, reason=f"there is no {missing_program()}"),
+              pytest.mark.xdist_group("partition_rules")]
 
 ACCOUNTS = (["add", "account", "lab"], ["add", "user", "root", "account=lab"],
             ["add", "qos", "few", "set", "maxjobspu=1", "maxwall=2:00:00"],
