@@ -289,6 +289,38 @@ TEST(FailingDisk, AFailedSyncIsReportedAndNotCommitted) {
   EXPECT_GT(failed, 0u);
 }
 
+// Its successor finds the commit in the log, tells who asks again that it is done, and must not lose it then.
+TEST(FailingDisk, WhatASuccessorFindsIsThereAfterAPowerCut) {
+  uint32_t found = 0;
+  for (uint32_t seed = 5000; seed < 5040; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    testing::TemporaryDirectory directory, after;
+    FaultDisk disk(seed);
+    auto store = testing::open_store(directory.file("state.db"), options_for(disk));
+    disk.fail_one_sync_from(disk.changes() + 1 + (seed - 5000) * 15);
+    uint32_t number = 1;
+    while (number <= kBatches && testing::commit(*store, batch_of(number))) ++number;
+    if (number > kBatches) break;
+    disk.cut_power_at(disk.changes() + 1);  // it is killed
+    store.reset();
+    disk.cut_power_at(FaultDisk::kNever);
+    store = testing::open_store(directory.file("state.db"), options_for(disk));
+    const auto seen = store->load();
+    ASSERT_TRUE(seen);
+    const bool there = is_whole(*store, *seen, number);
+    found += there ? 1 : 0;
+    disk.cut_power_at(disk.changes() + 1);
+    store.reset();
+    disk.restore(after.path(), FaultDisk::Survivors::kNone);
+    store = testing::open_store(after.file("state.db"), kWithoutSync);
+    const auto left = store->load();
+    ASSERT_TRUE(left);
+    EXPECT_EQ(is_whole(*store, *left, number), there) << "batch " << number;
+    if (::testing::Test::HasFailure()) break;
+  }
+  EXPECT_GT(found, 0u);
+}
+
 // The same on a real file system of 2 MiB, if the test may mount one.
 TEST(FullDisk, ARealOne) {
   testing::TemporaryDirectory directory;

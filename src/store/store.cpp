@@ -98,6 +98,22 @@ Status sync_directory(const std::string& path) {
   return {};
 }
 
+// A program that died, or whose disk failed, may have left a commit in the log that it never synced. From
+// here on it is read like any other, and a client that asks again is told that it is done. So the log is
+// folded into the database, which writes it once more and syncs it; where there is no room for that, the log
+// itself is synced.
+Status settle_log(Connection& connection) {
+  const int folded =
+      sqlite3_wal_checkpoint_v2(connection.handle(), "main", SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+  if (folded == SQLITE_OK) return {};
+  if (folded != SQLITE_FULL) return connection.error(folded);
+  sqlite3_file* log = nullptr;
+  int code = sqlite3_file_control(connection.handle(), "main", SQLITE_FCNTL_JOURNAL_POINTER, &log);
+  if (code == SQLITE_OK && log != nullptr && log->pMethods != nullptr)
+    code = log->pMethods->xSync(log, SQLITE_SYNC_NORMAL);
+  return code == SQLITE_OK ? Status() : connection.error(code);
+}
+
 Result<std::unique_ptr<Store>> SqliteStore::open(const std::string& path, const Options& options) {
   // Once in a program, before SQLite is used: it counts memory under a lock that all threads would share.
   static std::once_flag configured;
@@ -117,6 +133,7 @@ Result<std::unique_ptr<Store>> SqliteStore::open(const std::string& path, const 
   if (!connection) return failure(connection.error());
   if (auto prepared = prepare_database(**connection, options.sync); !prepared)
     return failure(prepared.error());
+  if (auto settled = settle_log(**connection); !settled) return failure(settled.error());
   auto writer = Writer::start(std::move(*connection), options.checkpoint_pages);
   if (!writer) return failure(writer.error());
   store->writer_ = std::move(*writer);
