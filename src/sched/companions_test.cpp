@@ -4,13 +4,13 @@
 #include <algorithm>
 
 #include "model/cluster.pb.h"
-#include "sched/test_world.h"
+#include "sched/test_pass_fixture.h"
 
 namespace minke::sched {
 namespace {
 
+using testing::PassFixture;
 using testing::small_job;
-using testing::World;
 
 Request pair_of(Request leader, Request companion) {
   leader.companions.push_back(std::move(companion));
@@ -18,7 +18,7 @@ Request pair_of(Request leader, Request companion) {
 }
 
 TEST(Companions, StartTogetherOrNotAtAll) {
-  World world(testing::uniform_machine(2, 4, 0));
+  PassFixture world(testing::uniform_machine(2, 4, 0));
   world.queue.insert({1, 1, 1, 1}, small_job(2, 10));
   world.pass(0);
   world.queue.insert({2, 1, 2, 1}, pair_of(small_job(4, 10), small_job(3, 20)));
@@ -39,7 +39,7 @@ TEST(Companions, StartTogetherOrNotAtAll) {
 }
 
 TEST(Companions, MayShareANode) {
-  World world(testing::uniform_machine(1, 4, 0, {testing::make_gres("", 2)}));
+  PassFixture world(testing::uniform_machine(1, 4, 0, {testing::make_gres("", 2)}));
   Request leader = small_job(1, 10);
   leader.gres.push_back({.name = 0, .kind = kAnyKind, .per_node = 1});
   world.queue.insert({1, 1, 1, 1}, pair_of(leader, leader));
@@ -50,7 +50,7 @@ TEST(Companions, MayShareANode) {
 }
 
 TEST(Companions, AreNotStarvedByWhatComesLater) {
-  World world(testing::uniform_machine(2, 2, 0));
+  PassFixture world(testing::uniform_machine(2, 2, 0));
   world.queue.insert({1, 1, 1, 1}, small_job(2, 10));
   world.pass(0);
   world.queue.insert({2, 1, 2, 1}, pair_of(small_job(2, 10), small_job(2, 10)));
@@ -62,7 +62,7 @@ TEST(Companions, AreNotStarvedByWhatComesLater) {
 }
 
 TEST(TimeMin, LetsAJobEndBeforeAReservationBegins) {
-  World world(testing::uniform_machine(1, 4, 0));
+  PassFixture world(testing::uniform_machine(1, 4, 0));
   world.queue.insert({1, 1, 1, 1}, small_job(2, 30));
   world.pass(0);
   world.queue.insert({2, 1, 2, 1}, small_job(4, 10));
@@ -83,7 +83,7 @@ TEST(TimeMin, LetsAJobEndBeforeAReservationBegins) {
 }
 
 TEST(Contiguous, NodesFollowOneAnother) {
-  World world(testing::uniform_machine(4, 2, 0));
+  PassFixture world(testing::uniform_machine(4, 2, 0));
   Request second = small_job(2, 10);
   second.required = {1};
   world.queue.insert({1, 1, 1, 1}, second);

@@ -23,8 +23,8 @@ Request job(std::uint32_t cpus, std::uint32_t minutes) {
   return request;
 }
 
-struct World {
-  explicit World(Machine m) : machine(std::move(m)) {}
+struct ForecastFixture {
+  explicit ForecastFixture(Machine m) : machine(std::move(m)) {}
   void pass(std::int64_t now) {
     run_pass(machine, queue, running, now, {}, [&](EntryId entry, const Placement&, std::int64_t) {
       starts.try_emplace(entry, now);
@@ -149,7 +149,7 @@ TEST(Forecast, ComesTrueWhenNothingUnforeseenHappens) {
   for (std::uint64_t seed = 0; seed < 400; ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
-    World world(testing::random_machine(random, 5, true));
+    ForecastFixture world(testing::random_machine(random, 5, true));
     for (EntryId id = 1; id <= 15; ++id) {
       world.queue.insert({id, random.up_to(2), id, random.between(1, 3)},
                          testing::random_request(random, world.machine));
@@ -179,7 +179,7 @@ TEST(Forecast, ComesTrueWhenNothingUnforeseenHappens) {
 }
 
 TEST(Forecast, OfAJobThatIsNotSubmitted) {
-  World world(testing::uniform_machine(1, 4, 0));
+  ForecastFixture world(testing::uniform_machine(1, 4, 0));
   world.queue.insert({1, 1, 1, 1}, job(4, 10));
   world.pass(100);
   world.queue.insert({2, 1, 2, 1}, job(4, 20));
@@ -190,7 +190,7 @@ TEST(Forecast, OfAJobThatIsNotSubmitted) {
 }
 
 TEST(Forecast, IsBounded) {
-  World world(testing::uniform_machine(1, 1, 0));
+  ForecastFixture world(testing::uniform_machine(1, 1, 0));
   world.queue.insert({1, 1, 1, 1000000}, job(1, 1));
   world.queue.insert({2, 1, 2, 1}, job(1, 1));
   world.queue.insert({3, 1, 3, 1}, job(1, 1));
@@ -207,7 +207,7 @@ TEST(Forecast, IsBounded) {
 }
 
 TEST(WaitReasons, FirstOfAPartitionWaitsForResourcesTheOthersForPriority) {
-  World world(testing::uniform_machine(2, 4, 0));
+  ForecastFixture world(testing::uniform_machine(2, 4, 0));
   world.queue.insert({1, 1, 1, 2}, job(4, 10));
   world.pass(0);
   world.queue.insert({2, 1, 2, 1}, job(1, 10));

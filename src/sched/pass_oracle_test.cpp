@@ -7,14 +7,14 @@
 
 #include "sched/placer.h"
 #include "sched/planner.h"
-#include "sched/test_world.h"
+#include "sched/test_pass_fixture.h"
 
 namespace minke::sched {
 namespace {
 
+using testing::PassFixture;
 using testing::Random;
 using testing::Start;
-using testing::World;
 
 struct Waiting {
   PendingEntry entry;
@@ -29,7 +29,7 @@ std::optional<Placement> place(const Machine& machine, const Request& request, c
 }
 
 // Shortest-first is exact here only with one partition: which of the others blocks first must not matter.
-std::vector<Start> plain_pass(World& world, std::int64_t now, const PassOptions& options) {
+std::vector<Start> plain_pass(PassFixture& world, std::int64_t now, const PassOptions& options) {
   std::vector<Waiting> waiting;
   PendingQueue::Cursor cursor(world.queue);
   while (const auto item = cursor.next())
@@ -84,7 +84,7 @@ TEST(Pass, StartsWhatAPassWithoutShortCutsStarts) {
     PassOptions options;
     options.shortest_first = random.one_in(3);
     options.reservations_per_partition = random.one_in(3) ? random.between(1, 4) : 1;
-    World world(testing::random_machine(random, 8, !options.shortest_first && random.one_in(2)));
+    PassFixture world(testing::random_machine(random, 8, !options.shortest_first && random.one_in(2)));
     for (std::uint32_t i = random.up_to(8); i > 0; --i) {
       const auto placement = world.machine.place(testing::random_request(random, world.machine));
       if (!placement) continue;
@@ -107,7 +107,7 @@ TEST(Pass, StartsWhatAPassWithoutShortCutsStarts) {
     }
     if (world.running.size() > 0) world.end(world.running.by_end().begin()->first.key);
     world.starts.clear();
-    World plain = world;
+    PassFixture plain = world;
     const std::vector<Start> expected = plain_pass(plain, 1000, options);
     world.pass(1000, options);
     ASSERT_EQ(world.starts, expected);

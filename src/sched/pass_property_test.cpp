@@ -8,17 +8,17 @@
 #include <optional>
 #include <vector>
 
-#include "sched/test_world.h"
+#include "sched/test_pass_fixture.h"
 
 namespace minke::sched {
 namespace {
 
+using testing::PassFixture;
 using testing::Random;
 using testing::Start;
-using testing::World;
 
-World random_world(Random& random, bool two_partitions) {
-  World world(testing::random_machine(random, 6, two_partitions));
+PassFixture random_world(Random& random, bool two_partitions) {
+  PassFixture world(testing::random_machine(random, 6, two_partitions));
   const std::uint32_t running = random.up_to(6);
   for (std::uint32_t i = 0; i < running; ++i) {
     const Request request = testing::random_request(random, world.machine);
@@ -65,7 +65,7 @@ TEST(Pass, StrictPriorityWithoutBackfill) {
   for (std::uint64_t seed = 0; seed < 1500; ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
-    World world = random_world(random, true);
+    PassFixture world = random_world(random, true);
     // The plain way: one after the other, until the first of each partition that does not fit.
     Machine machine = world.machine;
     std::vector<bool> stopped(machine.layout().partitions().size());
@@ -96,8 +96,8 @@ TEST(Pass, BackfilledJobsNeverDelayTheFirstThatIsBlocked) {
   for (std::uint64_t seed = 0; seed < 3000; ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
-    World world = random_world(random, seed % 2 == 0);
-    World ahead = world;
+    PassFixture world = random_world(random, seed % 2 == 0);
+    PassFixture ahead = world;
     std::optional<Request> blocked;
     std::size_t started_ahead = 0;
     for (const auto& [entry, request] : in_order(world.queue)) {
@@ -131,7 +131,7 @@ TEST(Pass, AFirstReservationIsKeptThroughTime) {
   for (std::uint64_t seed = 0; seed < 400; ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
-    World world(testing::random_machine(random, 5));
+    PassFixture world(testing::random_machine(random, 5));
     std::map<RunKey, std::int64_t> ends;
     EntryId next_id = 1;
     const auto submit = [&](std::uint64_t priority, const Request& request) {
@@ -184,7 +184,7 @@ TEST(Pass, FirstInFirstOutWithinAClass) {
   for (std::uint64_t seed = 0; seed < 1000; ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
-    World world = random_world(random, true);
+    PassFixture world = random_world(random, true);
     std::map<EntryId, std::pair<PendingEntry, PendingQueue::ClassId>> known;
     for (EntryId id = 1; id <= 20; ++id) {
       if (const auto entry = world.queue.find(id)) known[id] = {*entry, world.queue.class_of(id).value()};
@@ -208,8 +208,8 @@ TEST(Pass, SameInputsSameResult) {
   for (std::uint64_t seed = 0; seed < 1000; ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
-    World a = random_world(random, true);
-    World b = a;
+    PassFixture a = random_world(random, true);
+    PassFixture b = a;
     const PassResult first = a.pass(1000);
     const PassResult second = b.pass(1000);
     ASSERT_EQ(a.starts, b.starts);
@@ -227,7 +227,7 @@ TEST(Pass, KeepsItsBooksWhateverHappens) {
   for (std::uint64_t seed = 0; seed < 400; ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
-    World world(testing::random_machine(random, 6, true));
+    PassFixture world(testing::random_machine(random, 6, true));
     const Machine idle = world.machine;
     PassOptions options;
     options.reservations_per_partition = random.between(1, 4);

@@ -8,17 +8,17 @@
 
 #include "model/cluster.pb.h"
 #include "model/job_state.pb.h"
-#include "sched/test_world.h"
+#include "sched/test_pass_fixture.h"
 #include "sched/wait_reason.h"
 
 namespace minke::sched {
 namespace {
 
+using testing::PassFixture;
 using testing::small_job;
-using testing::World;
 
 TEST(Pass, ALargeJobStartsUnderAStreamOfSmallOnes) {
-  World world(testing::uniform_machine(4, 4, 0));
+  PassFixture world(testing::uniform_machine(4, 4, 0));
   EntryId id = 1;
   for (; id <= 100; ++id) world.queue.insert({id, 1, id, 1}, small_job(1, 10));
   constexpr EntryId kLarge = 1000000;
@@ -38,7 +38,7 @@ TEST(Pass, ALargeJobStartsUnderAStreamOfSmallOnes) {
 }
 
 TEST(Pass, AnUnlimitedStreamDoesNotStarveALargeJob) {
-  World world(testing::uniform_machine(1, 4, 0));
+  PassFixture world(testing::uniform_machine(1, 4, 0));
   world.queue.insert({1, 1, 1, 1}, small_job(1, kUnlimited));
   world.pass(0);
   world.queue.insert({2, 1, 2, 1}, small_job(4, 10));
@@ -51,7 +51,7 @@ TEST(Pass, AnUnlimitedStreamDoesNotStarveALargeJob) {
 }
 
 TEST(Pass, StopsAtMaxStartsAndContinuesWhereItWas) {
-  World world(testing::uniform_machine(2, 4, 0));
+  PassFixture world(testing::uniform_machine(2, 4, 0));
   world.queue.insert({1, 1, 1, 20}, small_job(1, 10));
   PassOptions options;
   options.max_starts = 3;
@@ -64,7 +64,7 @@ TEST(Pass, StopsAtMaxStartsAndContinuesWhereItWas) {
 }
 
 TEST(Pass, BackfillsOnlyWhatEndsInTimeOrLeavesEnough) {
-  World world(testing::uniform_machine(2, 4, 0));
+  PassFixture world(testing::uniform_machine(2, 4, 0));
   world.queue.insert({1, 1, 1, 1}, small_job(3, 10));  // n0 until 600
   world.pass(0);
   world.queue.insert({2, 1, 2, 1}, small_job(4, 10, 2));  // both nodes: from 600 on
@@ -81,7 +81,7 @@ TEST(Pass, BackfillsOnlyWhatEndsInTimeOrLeavesEnough) {
 }
 
 TEST(Pass, WhatALimitRefusesHoldsNobodyUpAndStartsOnceItMay) {
-  World world(testing::uniform_machine(1, 4, 0));
+  PassFixture world(testing::uniform_machine(1, 4, 0));
   world.queue.insert({1, 1, 1, 1}, small_job(4, 10));
   world.pass(0);
   Request limited = small_job(4, 10);
@@ -110,7 +110,7 @@ TEST(Pass, WhatALimitRefusesHoldsNobodyUpAndStartsOnceItMay) {
 TEST(Pass, PartitionsHoldUpOnlyThoseWhoNeedTheSameNodes) {
   std::vector<model::NodeRecord> nodes{testing::make_node("a", 2, 0), testing::make_node("b", 2, 0)};
   const std::vector<PartitionNodes> partitions{{"one", {"a"}}, {"two", {"b"}}, {"both", {"a", "b"}}};
-  World world(Machine::build(nodes, partitions).value());
+  PassFixture world(Machine::build(nodes, partitions).value());
   Request first = small_job(1, 10);
   world.queue.insert({1, 1, 1, 1}, first);  // on a, until 600
   world.pass(0);
@@ -136,7 +136,7 @@ TEST(Pass, PartitionsHoldUpOnlyThoseWhoNeedTheSameNodes) {
 }
 
 TEST(Pass, TheCallbackMayRemoveTheSameJobElsewhere) {
-  World world(testing::uniform_machine(1, 4, 0));
+  PassFixture world(testing::uniform_machine(1, 4, 0));
   world.queue.insert({1, 2, 1, 1}, small_job(1, 10));
   world.queue.insert({2, 1, 1, 1}, small_job(2, 10));  // the same job in another shape
   world.queue.insert({3, 1, 2, 1}, small_job(2, 10));
@@ -151,7 +151,7 @@ TEST(Pass, TheCallbackMayRemoveTheSameJobElsewhere) {
 }
 
 TEST(Pass, AJobThatNeedsDownNodesHoldsNobodyUp) {
-  World world(testing::uniform_machine(2, 4, 0));
+  PassFixture world(testing::uniform_machine(2, 4, 0));
   world.machine.set_available(1, false);
   world.queue.insert({1, 9, 1, 1}, small_job(4, 10, 2));
   world.queue.insert({2, 1, 2, 1}, small_job(4, 1000));

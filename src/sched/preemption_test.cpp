@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "sched/test_world.h"
+#include "sched/test_pass_fixture.h"
 
 namespace minke::sched {
 namespace {

@@ -17,8 +17,8 @@ struct Start {
   bool operator==(const Start&) const = default;
 };
 
-struct World {
-  explicit World(Machine m) : machine(std::move(m)) {}
+struct PassFixture {
+  explicit PassFixture(Machine m) : machine(std::move(m)) {}
 
   PassResult pass(std::int64_t now, const PassOptions& options = {}) {
     return run_pass(machine, queue, running, now, options,

@@ -9,13 +9,13 @@
 #include <utility>
 #include <vector>
 
-#include "sched/test_world.h"
+#include "sched/test_pass_fixture.h"
 
 namespace minke::sched {
 namespace {
 
+using testing::PassFixture;
 using testing::Random;
-using testing::World;
 
 // The same queue, made anew.
 void forget(PendingQueue& queue) {
@@ -65,7 +65,7 @@ class Twins {
       case 7:
         return leave();
       case 8:
-        return both([&](World& world) { world.machine.set_available(node, up_); });
+        return both([&](PassFixture& world) { world.machine.set_available(node, up_); });
       default:
         up_ = !up_;
         return outrank();
@@ -86,7 +86,7 @@ class Twins {
     }
     const EntryId id = ++last_id_;
     const PendingEntry entry{id, random_.up_to(2), id, 1};
-    both([&](World& world) { world.queue.insert(entry, request); });
+    both([&](PassFixture& world) { world.queue.insert(entry, request); });
   }
   Request plain_request() {
     Request request = testing::small_job(random_.between(1, 8), random_.between(1, 20),
@@ -103,25 +103,25 @@ class Twins {
   }
   void end() {
     const auto key = one_that_runs();
-    if (key) both([&](World& world) { world.end(*key); });
+    if (key) both([&](PassFixture& world) { world.end(*key); });
   }
   void change_end() {
     const auto key = one_that_runs();
     const std::int64_t time = now_ + random_.up_to(1000);
-    if (key) both([&](World& world) { world.running.set_expected_end(*key, time); });
+    if (key) both([&](PassFixture& world) { world.running.set_expected_end(*key, time); });
   }
   void leave() {
     const EntryId id = random_.between(1, static_cast<std::uint32_t>(last_id_ + 1));
-    both([&](World& world) { world.queue.remove(id); });
+    both([&](PassFixture& world) { world.queue.remove(id); });
   }
   void outrank() {
     const EntryId id = random_.between(1, static_cast<std::uint32_t>(last_id_ + 1));
-    both([&](World& world) { world.queue.set_priority(id, 5); });
+    both([&](PassFixture& world) { world.queue.set_priority(id, 5); });
   }
 
   Random& random_;
   const bool plain_;
-  World a_, b_;
+  PassFixture a_, b_;
   std::vector<Request> shapes_;
   EntryId last_id_ = 0;
   std::int64_t now_ = 1000;
