@@ -13,7 +13,7 @@ import sys
 MOST = 8  # files of a group: more share no more of what they include
 TYPE = re.compile(r"(?:struct|class|enum class|enum|union)\s+(?:alignas\(\w+\)\s+)?(\w+)")
 ALIAS = re.compile(r"using (\w+) =")
-NOT_A_DECLARATION = (" ", "}", "/", "#", "namespace", "public:", "private:", ")")
+NOT_A_DECLARATION = (" ", "}", "/", "#", "namespace", "public:", "private:", ")", "TEST", "INSTANTIATE_TEST")
 DEFINED = re.compile(r"(?:[^=;{(]*?)\b(\w+)\s*(?:\[[^\]]*\]\s*)*(?:=|\{|;|\()")
 
 

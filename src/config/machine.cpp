@@ -231,7 +231,8 @@ std::string where(const toml::table& table, const std::string& path) {
 Status read_node(const toml::table& from, const std::string& path, const model::NodeRecord& machine,
                  Configuration& config) {
   Table table(from, path, "[[node]]");
-  NodeTable given{.node = machine};
+  NodeTable given;
+  given.node = machine;
   given.node.clear_features();
   read_size(table, given);
   read_gpus(table, given);
