@@ -54,25 +54,25 @@ class Accounts : public JobListener, public ClusterListener {
  public:
   explicit Accounts(Core& core);
 
-  void restore(store::LoadedRows& rows);         // before jobs are
-  void keep_bare(const store::DamagedRow& row);  // where one of its own has been set aside
-  void adopt(Job& job);                          // of an earlier daemon
+  void restore(store::LoadedRows& rows);         // call it before jobs are restored
+  void keep_bare(const store::DamagedRow& row);  // keeps an id without its damaged record
+  void adopt(Job& job);                          // a job that an earlier daemon started
 
-  // Fills in account and QOS. Errors have Slurm's numbers and words.
+  // Fills in account and QOS of `spec`. Errors have Slurm's numbers and words.
   struct Charge {
     uint32_t association = 0;
     uint32_t qos = 0;
     uint32_t partition_qos = 0;
   };
   Result<Charge> choose(model::JobSpec& spec, uint32_t uid);
-  // Whether the limits on numbers of jobs allow it. `request`: in its first partition.
+  // Whether the limits on numbers of jobs allow it. `request`: the request in the job's first partition.
   Status admit(const Charge& charge, const model::JobSpec& spec, uint32_t uid, const sched::Request& request,
                uint64_t tasks);
-  // What a job gets that asks for no time limit where limits on it hold; kUnlimited: none.
+  // The time limit in minutes for a job that sets none although limits on it hold; kUnlimited: none.
   uint32_t longest_minutes(const Charge& charge, const model::JobSpec& spec,
                            const sched::Request& request) const;
 
-  // Each job: submitted (also when requeued after its end), left (for good).
+  // For each job: submitted() also after a requeue of an ended job; left() when it ends for good.
   void submitted(Job& job);
   void left(Job& job);
   void job_started(Job& job, Start start) override;
@@ -80,32 +80,32 @@ class Accounts : public JobListener, public ClusterListener {
   void job_requeued(Job& job) override { submitted(job); }
   void job_ended(Job& job, bool) override { left(job); }
 
-  // For sched::Request::limit_group; 0 where no limit can matter. Of a range of nodes, the request keeps
-  // those that the limits allow.
+  // Returns the value of sched::Request::limit_group; 0 if no limit can matter. Reduces a node range in
+  // `request` to what the limits allow.
   uint32_t limit_group(const Job& job, const model::JobSpec& spec, sched::Request& request);
   const sched::LimitGate& gate() const { return gate_; }
-  // For a forecast; null where nothing is limited.
+  // A copy of the limits for one forecast; null if nothing is limited.
   std::unique_ptr<sched::ForeseenLimits> foresee();
-  // For people: the limits of the QOS, or of the association and those above it, and what is used of them.
+  // Text for users: the limits of the QOS, or of the association and those above it, with their current use.
   std::string limits_in_words(const Job& job, bool of_qos) const;
-  // Whether the limits that hold the one count the other too.
+  // Whether the limits that hold `job` also count `other`.
   bool limited_together(const Job& job, const Job& other, bool of_qos) const;
 
   void query(const api::QueryAccountsRequest& request, api::AccountsReply& reply);
-  Status update(const api::UpdateAccountsRequest& request);  // Rights::admits() it
+  Status update(const api::UpdateAccountsRequest& request);  // the caller has checked Rights::admits()
 
   const accounts::AccountBook& book() const { return book_; }
-  // Usage and fair share as of now; the limits go by it until the next time.
+  // Computes usage and fair share as of now. Limits use these values until the next call.
   void calculate();
   double fair_share(uint32_t association) const;
   void policy_changed();  // the configuration was read again
-  // It may have another QOS.
+  // The partition may have another QOS now.
   void partition_changed(const model::PartitionRecord&, bool recount) override {
     if (recount) count_by_partition();
   }
 
  private:
-  void count_by_partition();  // some partitions may have another QOS
+  void count_by_partition();  // after a change of partitions' QOS
   void add_owner(accounts::AccountsChange& tree) const;
   void store_usage(uint32_t association);
   void withdraw(const Job& job);
@@ -115,13 +115,13 @@ class Accounts : public JobListener, public ClusterListener {
   void store_change(const api::UpdateAccountsRequest& request, const accounts::AccountBook& before);
   struct Choice;
   Result<const model::AssociationRecord*> association_without_name(const Choice& choice) const;
-  // Null where none fits and none is needed.
+  // Null if no association fits and none is needed.
   Result<const model::AssociationRecord*> association_for(model::JobSpec& spec,
                                                           const std::string& user) const;
   std::vector<accounts::Run> running(int64_t now) const;
-  accounts::Claim claim_of(const Job& job) const;  // of one that runs: what it was given
+  accounts::Claim claim_of(const Job& job) const;  // of a running job: what it was allocated
   accounts::Claim claim_of(const Charge& charge, const model::JobSpec& spec, uint32_t uid,
-                           const sched::Request& request) const;  // of one that is submitted
+                           const sched::Request& request) const;  // of a job that is being submitted
   std::optional<model::StateReason> refuse(uint32_t group);
   uint32_t qos_of_partition(std::string_view partition) const;  // 0: none
   uint32_t qos_of_first_partition(const Job& job) const;
@@ -132,19 +132,19 @@ class Accounts : public JobListener, public ClusterListener {
   accounts::AccountBook book_;
   accounts::LimitLedger ledger_{book_};
   accounts::UsageBook usage_;
-  int64_t usage_since_ = 0;                              // use before it was reset, or is to be
+  int64_t usage_since_ = 0;                              // usage before this time was, or will be, reset
   std::unordered_map<uint32_t, accounts::Run> running_;  // by job
   accounts::UsageBook::Totals totals_, qos_totals_;
   std::unordered_map<uint32_t, accounts::FairShare> fair_shares_;
-  bool stale_ = true;  // totals_: a run has ended since
+  bool stale_ = true;  // whether totals_ lacks a run that has ended
   sched::LimitGate gate_;
   using GroupKey = std::tuple<uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, accounts::TresCounts>;
   std::map<GroupKey, uint32_t> group_ids_;
-  std::vector<accounts::Claim> groups_;  // by group - 1
+  std::vector<accounts::Claim> groups_;  // index: group - 1
   bool forgetting_ = false;
 };
 
-// What a job holds, or asks for, as limits and billing count it; with "billing" where `weights` say so.
+// The TRES that a job holds or asks for, as limits and billing count them; with `weights` also "billing".
 accounts::TresCounts tres_counts(const model::JobRecord& record, const accounts::TresWeights* weights,
                                  double* billing);
 

@@ -1,10 +1,10 @@
-// Quotas by counting: who has more in a tier of storage than it allows starts no new jobs.
+// Quotas: a user who has more in a storage tier than it allows starts no new jobs.
 //
-// A process of its own counts (minke storage-count), and only while jobs wait: a directory is counted when
-// its count is old, or when a job has ended that may have changed it, but never for more than a small part of
-// the time. What is over a hard limit counts at once, what is over a soft one when the grace is over. Counts
-// are kept in the store, so that the grace goes on after a restart. What has never been counted holds nobody
-// up. State's thread.
+// A helper process (minke storage-count) counts directories, and only while jobs wait. A directory is
+// counted if its count is old or if a job that may have changed it has ended, but counting takes only a
+// small part of the time. A hard limit applies at once; a soft limit applies after its grace time. The
+// store keeps the counts, so that a grace time goes on after a restart. A directory without a count
+// blocks nobody. State's thread.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +34,8 @@ class Quotas : public JobListener {
   ~Quotas() override;
 
   void restore(store::LoadedRows& rows);
-  // Why this user's jobs do not start, for people, with the command that finds out more; empty: they may.
-  // Begins with kQuotaExceeded.
+  // Explains why this user's jobs do not start, for users, with a command that tells more; empty: they may
+  // start. The text begins with kQuotaExceeded.
   std::string problem(uint32_t uid, uint32_t gid);
   void job_ended(Job& job, bool ran) override;
   void configuration_changed();
@@ -44,11 +44,11 @@ class Quotas : public JobListener {
   struct Count {
     uint64_t space = 0, files = 0;
     int64_t time = 0;  // s; 0: never counted
-    // s: since when it is over the soft limit; 0: it is not.
+    // When it went over the soft limit, in s since the epoch; 0: it is not over.
     int64_t space_over = 0, files_over = 0;
-    uint64_t milliseconds = 0;  // that counting took
-    bool changed = false;       // since then, probably
-    bool asked = false;         // being counted, or about to be
+    uint64_t milliseconds = 0;  // how long counting took
+    bool changed = false;       // has probably changed since then
+    bool asked = false;         // is being counted or will be soon
   };
   struct Place {
     storage::Tier tier;
@@ -63,7 +63,7 @@ class Quotas : public JobListener {
   void on_result();
   void take(const std::string& line);
   void keep(const std::string& path, const Count& count);
-  void look_again();  // at all jobs that wait
+  void look_again();  // at all waiting jobs
   void set_timer();
 
   Core& core_;

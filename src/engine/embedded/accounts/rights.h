@@ -1,11 +1,11 @@
-// Who may do what, as the kernel says who asks. All of the daemon's decisions about rights are made here.
+// Rights: who may do what. The kernel tells who asks. The daemon makes all decisions about rights here.
 //
-// A user may do with his own jobs what he likes; operators with everybody's, and they change nodes,
-// partitions and reservations; administrators stop the cluster and have it read its configuration. In
-// personal mode the daemon's user is all of that. In shared mode root is, the members of the groups that the
-// configuration names, and whom sacctmgr gave an admin level.
+// A user may do anything with their own jobs. Operators may do so with everybody's jobs, and may change
+// nodes, partitions and reservations. Administrators may also stop the cluster and make it read its
+// configuration again. In personal mode the daemon's user has all these rights. In shared mode root has them,
+// the members of configured groups, and users to whom sacctmgr gave an admin level.
 //
-// State's thread. Asks the name service, and keeps the answers for a while.
+// State's thread. Asks the name service (which may block) and keeps the answers for a while.
 #pragma once
 
 #include <cstdint>
@@ -47,30 +47,30 @@ class Rights {
   bool may_connect(uint32_t uid);
   bool is_administrator(uint32_t uid);
   bool is_operator(uint32_t uid);
-  // To change a job, and see its script. Steps run as its owner: nobody but he and root may start one in it.
+  // Whether the user may change the job and see its script. Only owner and root may start a step in it.
   bool owns(uint32_t uid, uint32_t job_uid) { return uid == job_uid || is_operator(uid); }
-  // Whose jobs he may know of at all: PrivateData. Every answer that speaks of jobs asks this; to a job that
-  // he does not see, it is the one to a job that there never was.
+  // Whose jobs the user may know of (PrivateData). Every answer about jobs must ask this. A request for a job
+  // that the user may not see gets the same answer as for a job that never existed.
   Viewer viewer(uint32_t uid);
-  // Whether he may change a job of this user, and if not, what he is told: a job that he does not see is one
-  // that there never was.
+  // Whether the user may change a job of `job_uid`, else the error for them. A job that they may not see is
+  // reported as one that never existed.
   Status access(uint32_t uid, uint32_t job_uid);
-  // Why a job waits, as this user may know it: nothing of another's job, and whose the jobs before it are
-  // only where they are his.
+  // Removes what the user may not know from the reasons why a job waits: contents of other users' jobs, and
+  // the owners of the jobs before it.
   void redact(uint32_t uid, rpc::ServerMessage& answer);
 
-  // Whether requests of this kind are for everybody: what is further to be asked, the request says itself.
+  // Whether this user may send such requests at all. The request's handler checks everything else.
   Status admits(uint32_t uid, RequestKind kind);
-  // Of changes of accounts, an admin level is for administrators alone, and whoever has one.
+  // For changes of accounts: only administrators, and users with an admin level, may set an admin level.
   Status admits(uint32_t uid, const api::UpdateAccountsRequest& request);
-  // What only operators may ask for in a job.
+  // Refuses options of a job that only operators may use.
   Status admits(uint32_t uid, const model::JobSpec& spec);
 
-  // How much of the daemon each user may have at a time.
+  // How much of the daemon each user may use at a time.
   Budgets& budgets() { return *budgets_; }
   void reconfigured();
 
-  // Whose rights a job's processes have; without effect in personal mode.
+  // Sets the user and groups that a job's processes get; does nothing in personal mode.
   void set_identity(uint32_t uid, uint32_t gid, node::LaunchOrder& order);
 
  private:
@@ -83,7 +83,7 @@ class Rights {
   const Known& known(uint32_t uid, uint32_t gid);
   uint32_t primary_group(uint32_t uid);
   using PrimaryGroups = KeptAnswers<uint32_t, uint32_t>;
-  using Strangers = KeptAnswers<uint32_t, bool>;  // subordinate ids that are nobody's own
+  using Strangers = KeptAnswers<uint32_t, bool>;  // subordinate ids that belong to no user
   using KnownUsers = KeptAnswers<uint64_t, Known>;
 
   Core& core_;
