@@ -1,10 +1,10 @@
-// Answers to `minke why`: what a job waits for, which jobs are before it, when it will start, and what
-// smaller request would start sooner. All of it comes from the scheduler run forward on copies of the state.
+// Explanation: the answer to `minke why`: what a job waits for, which jobs are before it, when it will start,
+// and which smaller request would start sooner. The scheduler is run forward on copies of the state.
 //
-// A forecast takes some milliseconds, and an answer needs some twenty of them, and never many more: each is a
-// piece of a long answer (flow_control.h), in its user's turn, with everything else that happens in between.
-// The answer speaks of the state as it was at each piece; where the job has started meanwhile, it ends with
-// what has been found. State's thread; belongs to its LongAnswer.
+// A forecast takes some milliseconds, and an answer needs some twenty. Each is a piece of a long answer
+// (flow_control.h): it runs in its user's turn, and other work runs between pieces. A piece describes the
+// state at its time. If the job has started meanwhile, the answer ends with what was found. State's
+// thread; belongs to its LongAnswer.
 #pragma once
 
 #include <cstddef>
@@ -42,7 +42,7 @@ class Explanation : public std::enable_shared_from_this<Explanation> {
   void begin(const api::JobSelector& selector);
 
  private:
-  // Adds to the reply. True: it wants another piece.
+  // A stage adds to the reply. It returns true if it wants another piece.
   using Stage = bool (Explanation::*)(const Job& job);
   const Job* find(const api::JobSelector& selector);
   void describe_asked(const Job& job);
@@ -77,24 +77,24 @@ class Explanation : public std::enable_shared_from_this<Explanation> {
   rpc::ServerMessage message_;
   uint32_t job_id_ = 0;
   std::deque<Stage> stages_;
-  std::vector<std::string> nodes_;  // where it is to start; sorted
+  std::vector<std::string> nodes_;  // where it is expected to start; sorted
 
-  // Of the jobs that it waits for.
+  // State of show_awaited_jobs().
   int next_term_ = 0;
   std::vector<uint32_t> awaited_;
   int starts_left_ = Outlook::kMostStarts;
 
-  // Of smaller requests: those of one kind follow each other.
+  // State of the search for smaller requests. Choices of one kind are adjacent.
   std::vector<SmallerRequestChoice> choices_;
   size_t next_choice_ = 0;
   int tries_ = 0;
   int kind_ = 0;
   size_t found_ = 0;      // of this kind
-  int64_t best_ = 0;      // start with what was found of this kind; 0: nobody knows
-  bool at_once_ = false;  // one of this kind starts now: a smaller one would not do better
+  int64_t best_ = 0;      // best start found for this kind; 0: unknown
+  bool at_once_ = false;  // one of this kind starts now, so smaller ones are not needed
 };
 
-// `uid`: who asks. An error (invalid job id) for jobs that are not in memory: the accounting has them.
+// `uid`: who asks. Error (invalid job id): the job is not in memory; the accounting may have it.
 void explain_job(Core& core, Queries& queries, const api::ExplainJobRequest& request, uint32_t uid,
                  LongAnswer& answer);
 

@@ -1,9 +1,9 @@
-// A list that is made in pieces (flow_control.h): lists of jobs, steps, priorities, nodes and partitions have
-// each their own records, and share how they are dealt out.
+// ListingInPieces: base of lists that are made in pieces (flow_control.h). Lists of jobs, steps, priorities,
+// nodes and partitions differ in their records and share the delivery.
 //
-// A piece takes some milliseconds. Messages have some hundred records each, and the next ones are made when
-// the client has read what there was before. What is listed may change between two pieces: each record is
-// shown as it was when its piece was made. State's thread; belongs to its LongAnswer.
+// A piece takes some milliseconds. A message has up to some hundred records; the next one is made when the
+// client has read the previous ones. The state may change between pieces: a record shows it as it was when
+// its piece was made. State's thread; belongs to its LongAnswer.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ class ListingInPieces : public std::enable_shared_from_this<ListingInPieces> {
  public:
   static constexpr int kRecordsPerPart = 500;
 
-  // `looks_at_once`: at what is listed, before it is asked whether the piece has taken its time.
+  // `looks_at_once`: the number of show_next() calls between two checks of the time that the piece takes.
   explicit ListingInPieces(LongAnswer& answer, int looks_at_once = 100)
       : answer_(answer), looks_at_once_(looks_at_once) {}
   virtual ~ListingInPieces() = default;
@@ -31,13 +31,13 @@ class ListingInPieces : public std::enable_shared_from_this<ListingInPieces> {
   void begin() { go_on(); }
 
  protected:
-  // Looks at what comes next, which may add records to the message. False: there is nothing any more.
+  // Looks at the next item, and may add records to the message. False: there is no next item.
   virtual bool show_next() = 0;
   virtual void begin_piece() {}
   virtual void all_shown() { finish(); }
-  virtual void clear_records() = 0;  // of the message: they have been sent
-  void added(size_t bytes);          // a record
-  void send(bool last);              // what there is; but for the last, only if there is something
+  virtual void clear_records() = 0;  // of the message, after it was sent
+  void added(size_t bytes);          // call it for each record
+  void send(bool last);              // sends what there is; unless `last`, only if there is something
   void finish();
   void fail(const Error& error);
 
@@ -54,7 +54,7 @@ class ListingInPieces : public std::enable_shared_from_this<ListingInPieces> {
   size_t bytes_ = 0;
 };
 
-// All jobs in memory, by id, for a listing. Between two pieces it keeps its place, and not the job.
+// Walks all jobs in memory by id, for a listing. Between two pieces it keeps its position, not a pointer.
 class JobWalk {
  public:
   explicit JobWalk(const State& state) : jobs_(state.jobs()) {}

@@ -1,12 +1,12 @@
-// Answers that may be long, made in pieces (flow_control.h): the lists of jobs and steps for squeue and
-// scontrol, of priorities for sprio, of nodes and partitions for sinfo, what steps use for sstat, and the
-// accounting record for sacct and seff.
+// Long answers, made in pieces (flow_control.h): jobs and steps for squeue and scontrol,
+// priorities for sprio, nodes and partitions for sinfo, the current use of steps for sstat, and
+// the accounting records for sacct and seff.
 //
-// A piece is what some hundred records make. So each is shown as it was when its piece was made: a job that
-// ends meanwhile is shown once, and none is left out that is there from the beginning to the end. What has
-// left memory is read from the store, and only as fast as the client reads what there was before.
+// A piece has some hundred records, each as it was when its piece was made. A job that ends meanwhile is
+// shown once. A job that exists during the whole answer is never left out. Jobs that have left memory are
+// read from the store, only as fast as the client reads.
 //
-// State's thread. Each belongs to its LongAnswer.
+// State's thread. Each object belongs to its LongAnswer.
 #pragma once
 
 #include "engine/embedded/answers/queries.h"

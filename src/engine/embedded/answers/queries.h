@@ -1,5 +1,5 @@
-// Answers to those who only look: scontrol show, sdiag and others; those that may be long are
-// long_queries.h's. State's thread.
+// Queries: short read-only answers, such as those of scontrol show and sdiag. Long ones are in
+// long_queries.h. State's thread.
 #pragma once
 
 #include <functional>
@@ -39,49 +39,49 @@ class Queries {
  public:
   explicit Queries(Core& core) : core_(core) {}
 
-  // Each is called with parts of the answer; `last` with the final one.
+  // The functions call `part` with each part of the answer; `last` marks the final one.
   using Part = std::function<void(rpc::ServerMessage& message, bool last)>;
 
-  // `uid`: who asks; it must be the job's owner, or an operator.
+  // `uid`: who asks; it must be the job's owner or an operator.
   void script(const api::QueryScriptRequest& request, uint32_t uid, const Part& part);
   void reservations(const Part& part);
   void configuration(const Part& part);
   void licenses(const Part& part);
-  // The processes of jobs that run (scontrol listpids), as /proc shows them.
+  // The processes of running jobs (scontrol listpids), read from /proc.
   void processes(const api::QueryPidsRequest& request, Viewer viewer, const Part& part);
   void diagnostics(const api::QueryDiagnosticsRequest& request, Viewer viewer, size_t connections,
                    const Part& part);
 
-  // A job with its spec, paths and what it asks for: as commands show it.
+  // A job with its spec, its paths and the resources that it asks for, as commands show it.
   model::JobRecord full_record(const Job& job);
-  // What QueryJobsRequest::brief promises, written into `record`, which is empty.
+  // Writes what QueryJobsRequest::brief promises into `record`, which must be empty.
   void write_brief(const Job& job, model::JobRecord& record);
-  // The same of a record from the store, which has its spec; `job`: null where it is not in memory.
+  // The same for a record from the store, which has its spec. `job`: null if it is not in memory.
   void complete(model::JobRecord& record, const Job* job);
 
  private:
-  // The first of the job's partitions; null where it is gone.
+  // The first of the job's partitions; null if it no longer exists.
   const sched::LayoutPartition* partition_of(const model::JobRecord& record) const;
 
   Core& core_;
 };
 
-// Adds to the entry of this name and type, which is made where there is none.
+// Adds to the entry with this name and type; makes the entry if there is none.
 void add_gres(google::protobuf::RepeatedPtrField<model::Gres>& list, const std::string& name,
               const std::string& type, uint32_t count);
-// What a batch step holds: all that its job has on the node.
+// The holdings of a batch step: everything that its job has on the node.
 void add_holdings(model::StepRecord& step, const model::NodeAllocation& node);
-// What a job asks for, in the totals that listings show, into its record (which has its spec). Allocated jobs
-// show what they hold instead. `request`: in the partition that is meant; `partition`: that one; null where
-// they are not known.
+// Adds the totals that a job asks for, as listings show them, to its record (which has its spec).
+// Jobs with an allocation show what they hold instead. `request` and `partition` belong to the
+// partition in question; null if unknown.
 void add_request(model::JobRecord& record, const sched::Request* request,
                  const sched::LayoutPartition* partition = nullptr);
-// Tasks of an array that were cancelled while they waited, and the array went on.
+// Whether the record is of array tasks that were cancelled while pending, while their array went on.
 bool was_struck_out(const model::JobRecord& record);
 void set_error(rpc::ServerMessage& message, const Error& error);
 
-// The ids under which the store has the jobs that a filter names: those of all components of a heterogeneous
-// job among them.
+// The ids under which the store has the jobs that a filter names, including all
+// components of heterogeneous jobs.
 std::vector<uint32_t> stored_ids(const api::JobFilter& filter, store::Store& store);
 
 }  // namespace minke::engine

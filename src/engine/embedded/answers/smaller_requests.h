@@ -1,5 +1,5 @@
-// Which smaller requests a user might make do with: a shorter time limit, fewer nodes, tasks, CPUs, GPUs,
-// less memory, no constraint, another partition. Of each kind the mildest change first. Pure; any thread.
+// Suggests smaller requests: a shorter time limit, fewer nodes, tasks, CPUs or GPUs, less memory, no
+// constraint, or another partition. Within each kind the mildest change comes first. Pure; any thread.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 namespace minke::engine {
 
 struct SmallerRequestChoice {
-  int kind = 0;            // those of one kind follow each other
+  int kind = 0;            // choices of one kind are adjacent
   std::string options;     // "--time=3:00:00"
   std::string instead_of;  // "--time=4:00:00"
   model::JobSpec spec;
@@ -19,7 +19,7 @@ struct SmallerRequestChoice {
   uint32_t time_limit_minutes = 0;
 };
 
-// `partitions`: where it waits; `others`: where it might as well.
+// `partitions`: the job's own; `others`: partitions that it could use as well.
 std::vector<SmallerRequestChoice> smaller_requests(const model::JobSpec& spec, uint32_t time_limit_minutes,
                                                    const std::vector<std::string>& partitions,
                                                    const std::vector<std::string>& others);

@@ -1,7 +1,7 @@
-// Jobs from the store for a long answer, as fast as its client reads: the next chunk is read when what the
-// one before made has been read.
+// StoredJobs: reads jobs from the store for a long answer, at the speed of its client. It reads the next
+// chunk when the client has read what the last one produced.
 //
-// State's thread; the store's reader only posts to it. When this ends, so does the reading.
+// State's thread; the store's reader thread only posts to it. Its destructor ends the reading.
 #pragma once
 
 #include <functional>
@@ -16,8 +16,8 @@ namespace minke::engine {
 
 class StoredJobs {
  public:
-  // Called in pieces of the answer, with each chunk in its order; the one after the last is empty. After an
-  // error, and where it says false, nothing more comes.
+  // `take` is called in pieces of the answer with each chunk in order; an empty chunk is the last. It is not
+  // called again after an error or after it returned false.
   using Take = std::function<bool(Result<std::vector<store::AccountedJob>>& chunk)>;
   StoredJobs(Core& core, LongAnswer& answer, store::AccountingQuery query, Take take);
 
