@@ -1,5 +1,5 @@
-// What holds the processes of a job to what it has: the part of a launcher's order that a batch script and a
-// step have in common; and how a job's GPUs are named to it. State's thread.
+// Confines the processes of a job to its resources: the part of a launch order that batch scripts and steps
+// share. It also chooses the names by which a job sees its GPUs. State's thread.
 #pragma once
 
 #include <cstdint>
@@ -23,23 +23,23 @@ namespace minke::engine {
 
 struct Core;
 
-// Whether its partition has no network.
+// Whether the job's partition has no network.
 bool is_offline(const Core& core, const Job& job);
 
-// Temporary directory, identity, memory, processes, CPUs, devices and network of the job.
+// Fills in temporary directory, identity, memory, processes, CPUs, devices and network of the job.
 void confine(const Core& core, const Job& job, node::LaunchOrder& order);
 
-// How a program is told these GPUs of the job on the node: CUDA_VISIBLE_DEVICES and GPU_DEVICE_ORDINAL, for
-// AMD's ROCR_VISIBLE_DEVICES. Numbers; of real GPUs those that the driver counts, from 0 where the job can
-// open no others; UUIDs for parts of GPUs, which have no numbers.
+// The variables that tell a program its GPUs on the node: CUDA_VISIBLE_DEVICES and GPU_DEVICE_ORDINAL, for
+// AMD ROCR_VISIBLE_DEVICES. Real GPUs have the driver's numbers, or numbers from 0 if the job cannot open
+// other GPUs. Parts of GPUs have no numbers, so their UUIDs are used.
 environment::GpuVariables gpu_variables(const Core& core, const Job& job, const std::string& node,
                                         const std::vector<uint32_t>& indices);
 
-// The node's name, for a place of the order; empty: it is the machine's own.
+// The node's host name for a place of the order; empty: the machine's own name.
 std::string host_name_of(const Core& core, const std::string& node);
 
-// Writes what jobs find as /etc/hosts: the machine's, and each virtual node's name as this machine's. Returns
-// its path; empty: nothing differs.
+// Writes the /etc/hosts of jobs: the machine's, plus the name of each virtual node as this machine. Returns
+// its path; empty: jobs use the machine's file.
 Result<std::string> write_hosts(const config::Configuration& config);
 
 // The job's real GPUs on all its nodes, in the order of its allocation.

@@ -1,15 +1,15 @@
-// Orders to the launcher, and what comes back.
+// Launching: sends orders to the launcher and handles its reports.
 //
-// The first run of a job that may be requeued is launched while its start is still being committed: should
-// the machine lose power in between, the job runs again, which is what --requeue means. Any other is launched
-// only when its start is durable: a job that may not be requeued is never started twice, and no run twice.
-// Either way the launcher's journal knows what has been started, and a restarted daemon asks it before it
-// schedules anything.
+// The first run of a job that may be requeued is launched while its start is still being committed. If
+// the machine loses power in between, the job runs again, as --requeue permits. Every other run is
+// launched only when its start is durable. So a job that may not be requeued never starts twice, and no
+// run starts twice. The launcher's journal records every start, and a restarted daemon reads the
+// inventory before it schedules anything.
 //
-// What is ordered of a job's processes follows from what is known of the job: that it is cancelled, over its
-// time, suspended no more. So such an order leaves only when that is stored, and a daemon that finds the
-// processes ended knows why. Where nothing can be stored it leaves nevertheless: the job may be what fills
-// the disk. State's thread.
+// Orders to a job's processes follow from what is recorded of the job: it was cancelled, is over its time,
+// is suspended. Such an order is sent only when that record is stored, so that a daemon that finds the
+// processes ended knows why. If nothing can be stored, the order is sent anyway, because this job may be
+// what fills the disk. State's thread.
 #pragma once
 
 #include <cstdint>
@@ -35,51 +35,51 @@ namespace minke::engine {
 
 struct Core;
 
-// What stands in front of the launcher's own words on a task's standard error, as Slurm's users know it.
+// The prefix of the launcher's messages on a task's standard error, as in Slurm.
 inline constexpr char kErrorPrefix[] = "slurmstepd: error: ";
 
 class Launching {
  public:
   explicit Launching(Core& core) : core_(core) {}
 
-  // Of what the launcher reports of launches; its inventory, and that it is gone, are
-  // engine/embedded/recovery.h's.
+  // Callbacks for reports of launches. Recovery (engine/embedded/recovery.h) handles the
+  // inventory and a lost launcher.
   node::LauncherClient::Callbacks callbacks();
-  // What the launcher said of itself and of what the kernel lets it do.
+  // The launcher's description of itself and of what the kernel allows it.
   const node::Inventory& machine() const { return machine_; }
   void set_machine(const node::Inventory& inventory);
 
   void launch(Job& job);                  // a batch job that has just started
-  void begin_allocation(const Job& job);  // an interactive job has started
-  // Orders to its processes: what they follow from is noted of the job before.
-  void end_allocation(const Job& job);  // an interactive one that is over: kill what is left of it
+  void begin_allocation(const Job& job);  // an interactive job that has just started
+  // Orders to the job's processes. Record their reason in the job before.
+  void end_allocation(const Job& job);  // kills what is left of an interactive job that is over
   void signal(const Job& job, uint32_t signal, node::SignalOrder::Target target, uint32_t step_id = 0);
   void kill_tasks(const Job& job, uint32_t step_id, const std::vector<uint32_t>& ranks);
-  // A line on the standard error of a batch job that runs.
+  // Writes a line to the standard error of a running batch job.
   void say(const Job& job, const std::string& message);
-  // The line that Slurm writes to a job's standard error when it stops it.
+  // Writes the line that Slurm writes to a job's standard error when it stops the job.
   void announce(Job& job, const std::string& why);
 
-  // What the launcher says of a script: its first process, and that it has ended, or never began.
+  // Reports of the launcher on a script: its first process, and its end or failed start.
   void note_pid(const node::Launch& launch);
   void take_end(const node::Launch& launch);
-  // It may forget the launch, once what is known of it here is durable.
+  // Lets the launcher forget the launch, once its outcome is durable here.
   void collect(const node::LaunchId& id);
 
-  // Removes the spooled scripts that no job in memory needs; they are written again from the store where one
-  // does.
+  // Removes spooled scripts that no job in memory needs. If one is needed later, it
+  // is written again from the store.
   void clear_spool();
 
   std::string tmp_dir_of(const Job& job) const;
-  // In bytes; 0: none. On one node, and of all of the job.
+  // In bytes; 0: none. On one node, and in total over the job's nodes.
   uint64_t memory_limit_of(const model::NodeAllocation& node) const;
   uint64_t memory_limit_of(const Job& job) const;
-  // What the job finds besides where it is a heterogeneous one: SLURM_HET_SIZE, and each component's
-  // variables with _HET_GROUP_n behind their names.
+  // Additional variables of a heterogeneous job: SLURM_HET_SIZE, and the variables of each
+  // component with the suffix _HET_GROUP_n.
   std::vector<std::string> het_environment(const Job& job) const;
   environment::JobSurroundings surroundings(const Job& job, const model::JobSpec& spec) const;
-  // What a launch has beside its own variables, whatever it is: tiers of storage, modules, and what several
-  // nodes on one machine need. `block`: the user's environment.
+  // Adds variables that every launch has: storage tiers, modules, and those for several nodes on one machine.
+  // `block`: the user's environment.
   void add_common(const Job& job, std::string_view block, std::vector<std::string>& variables) const;
 
  private:
@@ -88,7 +88,7 @@ class Launching {
     std::string
         data_lines;  // the file that `minke staged-script` reads its #MINKE lines from; empty: it has none
   };
-  // Once what is noted of the job is stored: in the order in which they are given.
+  // Sends `order` once the recorded changes of the job are stored, in the order of the calls.
   void tell_processes(const Job& job, std::function<void()> order);
   void signal(const Job& job, node::SignalOrder order);
   void send(Job& job);
@@ -96,15 +96,15 @@ class Launching {
   void make_stage_cache(const Job& job) const;
   std::vector<std::string> script_variables(const Job& job, const model::JobRecord& record,
                                             std::string_view block) const;
-  // Nothing of it has run.
+  // The launch failed and none of its processes has run.
   void launch_failed(Job& job, const Error& error, int64_t time);
   void on_job_ended(const node::JobEnded& ended);
   Result<SpooledScript> spooled_script(const Job& job);
   Result<std::shared_ptr<const std::string>> environment_of(const Job& job);
 
-  // A program may make the directories of its job's files only when it has been told the job's number
-  // (submitit does): a launch that finds no such directory right after the submission is sent again a little
-  // later.
+  // A client may create the directories of its job's files only after it knows the job's number
+  // (submitit does this). So if such a directory is missing right after the submission, the
+  // launch is repeated a little later.
   bool may_be_too_early(const Job& job, const std::string& launch_error) const;
   void send_later(Job& job);
   void send_again();
@@ -113,10 +113,10 @@ class Launching {
   std::vector<std::pair<uint32_t, uint32_t>> send_again_;  // job id, restarts
   std::unique_ptr<os::EventLoop::Timer> send_again_timer_;
   node::Inventory machine_;  // without its launches
-  // Directories of the spool that are known to be as they should be, and whether their scripts bring data.
+  // Spool directories that were checked, and whether their scripts have staging data.
   std::unordered_map<std::string, bool> spooled_;
   unsigned spooled_since_clearing_ = 0;
-  // The environments used last: many jobs in a row come from one shell.
+  // The environments used last, because consecutive jobs often come from one shell.
   std::vector<std::pair<std::shared_ptr<const store::ContentHash>, std::shared_ptr<const std::string>>>
       environments_;
 };

@@ -1,9 +1,9 @@
-// Runs prologs and epilogs, each in a process of its own (`minke prolog-program`) that ends with this daemon,
-// so that a daemon that comes after a killed one runs them anew: exactly what slurm.conf(5) says of them.
+// PrologRuns: runs prologs and epilogs, each in its own process (`minke prolog-program`) that ends with this
+// daemon. So the daemon after a killed one runs them again, as slurm.conf(5) describes.
 //
-// Invariant: for one job and place two programs never run at a time, not even those of two daemons: the
-// process holds a lock on the number that names both. Few run at once; the others wait in order. What they
-// say goes to the log. State's thread.
+// Invariant: two programs never run at the same time for one job and place, not even from two daemons: the
+// process holds a lock on the number that names both. Few programs run at once; the others wait in order.
+// Their output goes to the log. State's thread.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ class PrologRuns {
   struct Run {
     PrologOrder order;
     std::string what;      // for the log: "Prolog of job 5 on n1"
-    std::string alone_on;  // not while another of this name runs; empty: always
+    std::string alone_on;  // runs with the same name exclude each other; empty: no exclusion
     std::function<void(const PrologOutcome&)> done;
   };
   void start(Run run);

@@ -1,10 +1,10 @@
-// Shortages: jobs that could start but cannot be launched, because the machine has no room on a disk, or no
-// descriptors, processes or memory, at the moment (os/shortage.h). That is not the job's fault: it waits, its
-// reason says what is missing, and it is tried again.
+// Shortages: handles jobs that could start but cannot be launched, because the machine currently lacks disk
+// space, descriptors, processes or memory (os/shortage.h). The job is not at fault: it waits, its reason
+// names the shortage, and its launch is tried again.
 //
-// Two kinds. While changes cannot be stored, nothing is started: the cluster's own disk is full, or broken.
-// A launch that fails for a shortage holds back the jobs of that one user, whose disk or quota it may be, for
-// a time that doubles from 2 s to a minute as long as it fails again. State's thread.
+// There are two kinds. While changes cannot be stored, no job starts: the cluster's own disk is full or
+// broken. If a launch fails because of a shortage, only that user's jobs wait, because the user's disk or
+// quota may be full. The pause before the next try doubles from 2 s to one minute. State's thread.
 #pragma once
 
 #include <chrono>
@@ -25,17 +25,17 @@ class Shortages : public RunListener {
  public:
   explicit Shortages(Core& core);
 
-  // `problem`: one line.
+  // `problem`: one line of text.
   void launch_lacked(Job& job, const std::string& problem) override;
-  // The committer cannot store, or can again.
+  // The committer has become unable to store, or able again.
   void store_changed();
 
   bool stops_all() const;
   // What keeps this user's jobs from starting; empty: nothing.
   const std::string& problem(uint32_t uid) const;
-  // The same, for the reason of a job that waits.
+  // The same as a reason text of a waiting job.
   std::string reason(uint32_t uid) const;
-  // For the administrator, a line for each user.
+  // Reports to the administrator: one line per user.
   template <typename Tell>
   void tell(Tell tell) const {
     for (const auto& [uid, one] : users_)
@@ -47,7 +47,7 @@ class Shortages : public RunListener {
     std::string problem;
     bool holds = false;
     std::chrono::seconds delay{0};
-    std::chrono::steady_clock::time_point next;  // a try; or, where it does not hold: it is forgotten
+    std::chrono::steady_clock::time_point next;  // of the next try; if not `holds`: when to forget it
   };
   void set_timer();
   void look();

@@ -1,5 +1,5 @@
-// What stands in front of every task's program, a script's among them, where TaskProlog or TaskEpilog are
-// configured: `minke task --system` (cli/srun/task.h), as the job's user. Pure.
+// The words put before every task's program (also a script's) if TaskProlog or TaskEpilog are configured:
+// `minke task --system` (cli/srun/task.h), which runs as the job's user. Pure.
 #pragma once
 
 #include <string>
