@@ -1,6 +1,6 @@
-// What commands do to jobs: cancel, signal, hold, release, requeue, suspend, reorder, notify, update. Each
-// names jobs, arrays or tasks of arrays, and gets an answer once the changes are durable, with one failure
-// for each job that could not be changed. State's thread.
+// Actions: what commands do to jobs: cancel, signal, hold, release, requeue, suspend, reorder, notify,
+// update. Each names jobs, arrays or array tasks. Its answer follows once the changes are durable, with one
+// failure for each job that could not be changed. State's thread.
 #pragma once
 
 #include <google/protobuf/repeated_ptr_field.h>
@@ -48,7 +48,7 @@ class Actions {
   using Reply = std::function<void(const api::ActionReply& reply)>;
   struct Sender {
     uint32_t uid = 0;
-    int64_t first_sent = 0;  // not 0: it may have been carried out since then (rpc/messages.proto)
+    int64_t first_sent = 0;  // not 0: the request may have been carried out since then (rpc/messages.proto)
   };
 
   void signal(const api::SignalRequest& request, const Sender& sender, Reply reply);
@@ -58,10 +58,10 @@ class Actions {
   void top(const api::TopRequest& request, const Sender& sender, Reply reply);
   void notify(const api::NotifyRequest& request, const Sender& sender, Reply reply);
   void update(const api::UpdateJobRequest& request, const Sender& sender, Reply reply);
-  // What an ended job wrote down of its training becomes part of its record.
+  // Makes the training metrics that an ended job wrote part of its record.
   Status keep_metrics(const api::KeepMetricsRequest& request, const rpc::Peer& peer);
-  // What is said of ended jobs afterwards: sacctmgr modify job. All of it or nothing. The records are charged
-  // to who asks, as if he had sent them: until they are stored.
+  // sacctmgr modify job: changes records of ended jobs, all or none. Until they are stored, the records are
+  // charged to the user as if they had sent them.
   struct UpdatedRecords {
     uint32_t jobs = 0;
     Budgets::Charge charge;
@@ -72,10 +72,10 @@ class Actions {
  private:
   using Selectors = ActionOrder::Selectors;
   static ActionOrder order_of(const Sender& sender, Reply reply);
-  // With the jobs of these names that the user may change.
+  // Returns the selectors plus the jobs with these names that the user may change.
   Selectors named(const Selectors& jobs, const google::protobuf::RepeatedPtrField<std::string>& names,
                   uint32_t uid) const;
-  // Jobs that ended not long ago and have left memory are taken back into it, to be requeued.
+  // Loads jobs that ended recently and have left memory, so that they can be requeued.
   void bring_back(const Selectors& selectors, uint32_t uid, std::function<void()> then);
   void check_top(const std::vector<MeantJob>& meant, uint32_t uid, api::ActionReply& result) const;
   std::vector<Job*> separate_meant(const std::vector<MeantJob>& meant, api::ActionReply& result);
@@ -90,13 +90,13 @@ class Actions {
   Status check_place(Job& job, model::JobSpec& spec, const Changes& changes, uint32_t uid);
   void set_priority(Job& job, const model::JobSpec& spec);
   void take_over(Job& job, model::JobSpec& spec, const Changes& changes);
-  // Of a running job, nothing but its nodes.
+  // Whether the request only reduces the nodes of a running job.
   static bool is_resize(const Job& job, const api::UpdateJobRequest& request);
   Status give_nodes_back(Job& job, const api::Field& field, const model::JobSpec& wanted);
-  // Another account, QOS or partition: the association may be another too. `larger`: it may ask for more.
+  // Chooses the association after a change of account, QOS or partition. `larger`: it may ask for more now.
   Status charge_anew(Job& job, model::JobSpec& spec, bool larger, uint32_t uid);
-  // As if it were submitted now, under this charge: limits on what may be submitted hold. `uid`: who asks;
-  // operators may pass them.
+  // Checks the limits on submission as if the job were submitted now with this charge. `uid`: who asks;
+  // operators may exceed the limits.
   Status admit_anew(Job& job, const model::JobSpec& spec, const Accounts::Charge& charge, uint32_t uid);
   Status update_steps(const Job& job, const api::UpdateJobRequest& request);
 

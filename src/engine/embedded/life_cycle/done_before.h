@@ -1,9 +1,9 @@
-// Whether a request that is sent again, because its answer was lost, was carried out the first time: what the
-// job's record says of that.
+// Decides from a job's record whether a request that is repeated, because its answer was lost,
+// was carried out the first time.
 //
-// `since`: when it was sent first, in s since the epoch. Where somebody else has done the same since then,
-// that counts as well: the job is as it was wanted. What can be done twice without harm, as holding a job
-// that is held, is not asked for here: it is simply done again. Pure.
+// `since`: when it was first sent, in s since the epoch. If somebody else has done the same since then, that
+// counts too, because the job is as requested. Actions that can safely be repeated, such as holding a held
+// job, need no check: they are carried out again. Pure.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@ namespace minke::engine {
 
 bool has_ended(const model::JobRecord& job);
 bool was_cancelled(const model::JobRecord& job, int64_t since);
-// A job that has ended meanwhile.
+// True for a job that has ended meanwhile.
 bool was_held(const model::JobRecord& job);
 bool was_released(const model::JobRecord& job);
-// It waits, runs again, or has ended again.
+// True if the job waits, runs again, or has ended again.
 bool was_requeued(const model::JobRecord& job, int64_t since);
 bool was_suspended(const model::JobRecord& job, int64_t since);
 bool was_resumed(const model::JobRecord& job, int64_t since);

@@ -1,9 +1,9 @@
-// Jobs of one user and name, for --dependency=singleton: which of them is the earliest that is still active,
-// and who waits for those before it.
+// Namesakes: jobs with the same user and name, for --dependency=singleton: which of them is the earliest
+// active one, and which jobs wait for earlier ones.
 //
-// The index is made when the first singleton comes, from all jobs there are, and kept up from then on; a
-// cluster without singletons has none. An array counts as one job under its own number. What has ended is
-// dropped when it is met. State's thread.
+// The index is built from all jobs when the first singleton comes, and is kept up to date from then on. A
+// cluster without singletons has no index. An array counts as one job with its own number. Jobs that have
+// ended are dropped when they are found. State's thread.
 #pragma once
 
 #include <cstdint>
@@ -23,26 +23,26 @@ class Namesakes {
  public:
   explicit Namesakes(State& state) : state_(state) {}
 
-  void add(const Job& job);  // any job; without effect until there is a singleton
+  void add(const Job& job);  // any job; does nothing until there is a singleton
   void add_singleton(const Job& job);
   void remove_singleton(const Job& job);
-  // Whether another of its name that was submitted before is still active.
+  // Whether an earlier job with its name is still active.
   bool blocked(const Job& singleton);
-  // Who may start now that a job has ended: at most one, or those of one array.
+  // The singletons that may start now that `job` has ended: at most one job, or the tasks of one array.
   std::vector<uint32_t> released(const Job& job) { return released_of(key_of(job)); }
-  // The same now that it is called otherwise than before.
+  // The same after a change of the job's name.
   std::vector<uint32_t> renamed(const Job& job, std::string_view name_before);
 
  private:
   struct Group {
-    std::set<uint32_t> jobs;     // numbers of jobs and arrays that were active when last looked at
+    std::set<uint32_t> jobs;     // numbers of jobs and arrays that were active at the last look
     std::set<uint32_t> waiting;  // ids of singletons
   };
   static std::string key_of(const Job& job);
   std::vector<uint32_t> released_of(const std::string& key);
   static uint32_t number_of(const Job& job) { return job.array_job_id != 0 ? job.array_job_id : job.id; }
   bool is_active(uint32_t number, const std::string& key);
-  // The lowest number that is active; 0: none.
+  // The lowest active number; 0: none.
   uint32_t earliest(Group& group, const std::string& key);
 
   State& state_;

@@ -1,8 +1,8 @@
-// From a SubmitRequest to a job: checks what needs the cluster, and makes the job durable before anybody is
-// told.
+// Submitting: makes jobs of a SubmitRequest. It does the checks that need the cluster, and makes the job
+// durable before the client is told.
 //
-// Invariants: nothing of a refused submission remains; a job may start only once its submission is durable;
-// the same key submits once, however often it comes. State's thread.
+// Invariants: a refused submission leaves nothing behind; a job may start only once its submission is
+// durable; a key submits once, however often it is sent. State's thread.
 #pragma once
 
 #include <functional>
@@ -30,9 +30,9 @@ class Submitting {
   void submit(const api::SubmitRequest& request, const rpc::Peer& peer, Reply reply);
 
  private:
-  // Fills in what the user left to the configuration; the result is what is stored.
+  // Fills in defaults of the configuration. The result is what is stored.
   Result<model::JobSpec> complete_spec(const model::JobSpec& given) const;
-  // All components, if there are several: each by itself, and together.
+  // Checks all components, each alone and all together.
   using Charges = std::vector<Accounts::Charge>;
   Status check(const api::SubmitRequest& request, std::vector<model::JobSpec>& specs, uint32_t uid,
                Charges& charges) const;
@@ -40,7 +40,7 @@ class Submitting {
   Status check_times(const model::JobSpec& spec) const;
   Status check_array(const model::JobSpec& spec) const;
   Result<Accounts::Charge> charge_for(model::JobSpec& spec, const std::string& partition, uint32_t uid) const;
-  // One that can be, with what it is charged to; for each component.
+  // A submission that passed the checks, with the charges of each component.
   struct Checked {
     const api::SubmitRequest& request;
     const rpc::Peer& peer;
@@ -61,9 +61,9 @@ class Submitting {
                                 const std::vector<std::unique_ptr<Job>>& as_jobs) const;
   std::unique_ptr<Job> make_job(const api::SubmitRequest& request, const rpc::Peer& peer, uint32_t id,
                                 const model::JobSpec& spec, bool runs_script, store::Batch& batch);
-  // Whose the job is that a known key made; one that is not known any more is anybody's.
+  // Whether the user owns the job of a known key. True for everybody if the job is no longer known.
   bool is_owner_of(uint32_t job_id, uint32_t uid) const;
-  bool in_down_partition(const model::JobSpec& spec) const;  // the only one it asks for
+  bool in_down_partition(const model::JobSpec& spec) const;  // its only partition is down
   void committed(const std::vector<uint32_t>& job_ids, const std::string& key, Status outcome);
 
   Core& core_;

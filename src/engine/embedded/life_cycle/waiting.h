@@ -1,6 +1,6 @@
-// Who waits for a job to start or to end (sbatch --wait, salloc, srun, scontrol wait_job), and who is told.
-// An ended job is told once its end is durable. However many wait, they share one record: what each is told
-// is made when he is told, in turn (dispatch_waits.cpp). State's thread.
+// Waiting: clients that wait for a job to start or to end (sbatch --wait, salloc, srun, scontrol wait_job).
+// They are told of an end once it is durable. All waiters of a job share one record; each client's answer is
+// made from it in the client's turn (dispatch_waits.cpp). State's thread.
 #pragma once
 
 #include <cstdint>
@@ -26,13 +26,13 @@ class Waiting : public JobListener {
   using Record = std::shared_ptr<const model::JobRecord>;  // with its spec
   using Tell = std::function<void(const Record& record)>;
 
-  // `whose`: for forget(); null: nobody's that goes away.
+  // `whose`: the key for forget(); null: a waiter that is never forgotten.
   void for_start(uint32_t job_id, Tell tell, const void* whose = nullptr);
   void for_end(uint32_t job_id, Tell tell, const void* whose = nullptr);
-  void forget(uint32_t job_id, const void* whose);  // nobody is there to be told
+  void forget(uint32_t job_id, const void* whose);  // this waiter is gone
   void job_launched(Job& job) override;
-  // An array has ended when its last task has: those who wait for it are told with that task's record, and
-  // the highest exit code of its tasks.
+  // An array ends with its last task. Its waiters get the record of that task, with the
+  // highest exit code of all tasks.
   void job_ended(Job& job, bool ran) override;
 
  private:
@@ -47,7 +47,7 @@ class Waiting : public JobListener {
 
   Core& core_;
   Waiters starts_, ends_;
-  std::unordered_map<uint32_t, int32_t> highest_exit_;  // of arrays that somebody waits for
+  std::unordered_map<uint32_t, int32_t> highest_exit_;  // of arrays with waiters
 };
 
 }  // namespace minke::engine
