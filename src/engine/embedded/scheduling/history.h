@@ -1,4 +1,4 @@
-// History: how long jobs ran and how long they waited, as forecasts of starts go by it.
+// History: how long jobs ran and waited, which forecasts of starts are based on.
 //
 // The run times of the last jobs, by user (sched/beliefs.h), are taken from the store at start: of the last
 // thousand job ids, so that it costs the same however many have ended. How well forecasts came true
@@ -24,22 +24,22 @@ class History : public JobListener {
  public:
   explicit History(Core& core) : core_(core) {}
 
-  void load();  // posts; forecasts made before it is done trust the time limits
+  void load();  // asynchronous; until it is done, forecasts use the time limits
   void run_ended(Job& job) override;
-  void job_started(Job& job, Start start) override;  // compares with what was forecast
+  void job_started(Job& job, Start start) override;  // compares with its forecast
   void queued(const Job& job) { newest_ = job_of(job); }
   void job_left_queue(Job& job) override { forgotten(job); }
-  void forgotten(const Job& job);  // it waits for something else first
-  // After a pass: forecasts the start of the job that came last, if there is time for it.
+  void forgotten(const Job& job);  // the job must wait for something else first
+  // Call it after a pass. Forecasts the start of the last submitted job if there is time for it.
   void after_pass();
 
-  // What is believed of all that runs and waits now. Valid until the state changes.
+  // The expected times of all running and waiting jobs. Valid until the state changes.
   sched::ForecastOptions beliefs() const;
-  int64_t expected_end(const Job& job) const;  // of a job that runs; s since the epoch
-  // False of a job without a time limit that no earlier run tells anything of: its expected end is only what
-  // the scheduler plans with.
+  int64_t expected_end(const Job& job) const;  // of a running job; s since the epoch
+  // False if the job has no time limit and no earlier run says anything about it. Its expected end
+  // then serves only for planning.
   bool knows_end(const Job& job) const;
-  // Of one that waits, from its start on.
+  // For a waiting job: its expected run time in s.
   int64_t expected_seconds(const Job& job, const sched::Request& request) const;
   sched::WaitRanges::Range range(int64_t wait) const { return ranges_.range(wait); }
   uint32_t judged() const { return judged_; }
@@ -53,8 +53,8 @@ class History : public JobListener {
   sched::Beliefs beliefs_;
   sched::WaitRanges ranges_;
   uint32_t judged_ = 0;
-  uint32_t newest_ = 0;                              // queued last, no forecast yet; 0: none
-  std::unordered_map<uint32_t, int64_t> forecasts_;  // by job: of its start
+  uint32_t newest_ = 0;                              // the last queued job without a forecast; 0: none
+  std::unordered_map<uint32_t, int64_t> forecasts_;  // by job: its expected start
   std::chrono::steady_clock::time_point rest_until_{};
 };
 

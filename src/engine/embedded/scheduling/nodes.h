@@ -1,5 +1,5 @@
-// The nodes and partitions as they stand: what is configured, and what operators changed since (`scontrol
-// update`, `create`, `delete`), which is durable. Owned by the state's thread.
+// Nodes: the current nodes and partitions: the configuration plus what operators changed since (`scontrol
+// update`, `create`, `delete`). These changes are durable. Owned by the state's thread.
 #pragma once
 
 #include <map>
@@ -39,35 +39,35 @@ class Nodes {
  public:
   explicit Nodes(Core& core);
 
-  // What the configuration says is in force again, but for states and for partitions that were created. A
-  // partition that it no longer has stays while jobs are in it.
+  // Applies the configuration again, except to states and to partitions that operators created. A partition
+  // that it no longer has stays while it has jobs.
   void reconfigure();
-  // Applies what operators had changed before the restart.
+  // Applies the changes that operators made before the restart.
   void restore(store::LoadedRows& rows);
 
   const std::vector<model::NodeRecord>& nodes() const { return nodes_; }
   const std::vector<model::PartitionRecord>& partitions() const { return partitions_; }
-  std::vector<model::NodeRecord> offered() const;  // the nodes, with their active features alone
+  std::vector<model::NodeRecord> offered() const;  // the nodes with only their active features
   const model::NodeRecord* find_node(const std::string& name) const;
   const model::PartitionRecord* find_partition(const std::string& name) const;
   const model::PartitionRecord& default_partition() const;
-  // Null where CPUs are billed.
+  // Null if the partition bills CPUs.
   const accounts::TresWeights* billing_weights(const std::string& partition) const;
 
-  // GPUs that the driver does not reach, by UUID, and what it says. Nothing is placed on them any more until
-  // it reaches them again; their node's reason tells of them.
+  // GPUs that the driver cannot reach, by UUID, with its message. No job gets them until the driver reaches
+  // them again. The reason of their node names them.
   void set_lost_gpus(std::map<std::string, std::string> lost);
   const std::map<std::string, std::string>& lost_gpus() const { return lost_gpus_; }
 
-  // All of it, or nothing and an error with Slurm's number.
+  // Applies everything, or nothing and returns an error with Slurm's number.
   Status update_node(const api::UpdateNodeRequest& request, uint32_t uid);
-  // `book`: where the QOS that a partition names must be.
+  // `book` must have the QOS that the partition names.
   Status change_partition(const api::UpdatePartitionRequest& request, const accounts::AccountBook& book);
 
-  // Of the partitions that the job asks for, those that take such jobs of this user; an error where none
-  // does.
-  // One that names none goes where its kind is served (nodes_routing.cpp), or to the default one where no
-  // partition serves a kind.
+  // Keeps those of the job's partitions that accept such jobs of this
+  // user; an error if there is none. A job that names no partition goes
+  // to one that serves its kind (nodes_routing.cpp), or to the default
+  // one if no partition serves a kind.
   Status choose_partitions(model::JobSpec& spec, uint32_t uid) const;
 
  private:
@@ -78,10 +78,10 @@ class Nodes {
   void restore(model::PartitionRecord stored);
   void keep(const model::NodeRecord& node);
   void keep(const model::PartitionRecord& partition);
-  // Puts `changed` in the place of the partition of its name; another one may lose its being the default.
+  // Replaces the partition of the same name. Another partition may cease to be the default.
   void replace(const model::PartitionRecord& changed);
 
-  // Of update_node() and change_partition().
+  // Parts of update_node() and change_partition().
   Result<std::vector<std::string>> names_in(const std::string& list) const;
   Result<model::NodeRecord> changed_node(const model::NodeRecord& present,
                                          const api::UpdateNodeRequest& request, uint32_t uid) const;
@@ -93,12 +93,12 @@ class Nodes {
   std::vector<model::NodeRecord> nodes_;
   std::vector<model::PartitionRecord> partitions_;
   std::map<std::string, std::string> lost_gpus_;
-  // Of partitions whose billing weights somebody has changed, by their text.
+  // By text: billing weights that operators have changed.
   mutable std::map<std::string, accounts::TresWeights> changed_weights_;
 };
 
-// One NAME=VALUE of `scontrol update node`, applied; what is not done here is refused with a reason. `busy`:
-// jobs hold some of it. Pure.
+// Applies one NAME=VALUE of `scontrol update node`. An unsupported one is refused with a reason. `busy`:
+// jobs hold some of the node. Pure.
 Status apply_node_field(model::NodeRecord& node, const api::Field& field, bool busy);
 
 using sched::is_scheduled;

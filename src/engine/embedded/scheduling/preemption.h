@@ -1,10 +1,10 @@
-// Preemption: jobs that run give way to ones that wait, where the configuration lets them.
+// Preemption: running jobs give way to waiting ones if the configuration allows it.
 //
-// Who may ask whom goes by QOS or by the partitions' PriorityTier; what becomes of the one that gives way
-// (PreemptMode) and how long it is left (GraceTime) is said by its own QOS or partition, else by the
-// configuration. A job is asked only when another that waits will fit without it and those that are leaving
-// anyway; as few as possible are, the least important first. What it is asked for stays for the one that
-// asked. A suspended job goes on when its processors are free again. State's thread.
+// QOS or the partitions' PriorityTier decide which job may preempt which. What happens to the preempted job
+// (PreemptMode) and how long it may go on (GraceTime) comes from its own QOS or partition, else from the
+// configuration. A job is asked to give way only if a waiting job will fit without it and without jobs that
+// leave anyway. As few jobs as possible are asked, the least important first. The freed resources are kept
+// for the job that asked. A suspended job goes on when its processors are free again. State's thread.
 #pragma once
 
 #include <cstdint>
@@ -35,16 +35,16 @@ class Preemption {
 
   void restore(store::LoadedRows& rows);
   config::PreemptMode mode_of(const Job& running) const;
-  bool requeues(const Job& running) const;  // it would go back to the queue
+  bool requeues(const Job& running) const;  // whether it would be requeued
 
-  // What is suspended and may go on, goes on: before a pass only where nothing that waits would stop it
-  // again, after it where nothing does that room has just been made for.
+  // Resumes suspended jobs that may go on: before a pass only if no waiting job would stop them again; after
+  // it, only if they do not need room that was just made for a waiting job.
   void let_go_on(const sched::Machine& machine, bool before_pass);
-  // For what the pass could not start. Those that asked are put first in the queue.
+  // Makes room for what the pass could not start. Jobs that preempt others are put first in the queue.
   void make_room(const sched::Machine& machine, sched::PendingQueue& queue, const sched::RunningSet& running,
                  const sched::LimitGate& gate);
-  // For a job that is not in the queue yet: when others would have made room for it in that partition.
-  // Nothing where they would not, or need not.
+  // When a job that is not in the queue yet could start in that partition by preempting others.
+  // Nothing if it could not, or need not.
   std::optional<sched::ExpectedStart> foresee(const Job& job, const std::string& partition,
                                               const sched::Request& request, const sched::Machine& machine,
                                               const sched::RunningSet& running) const;
@@ -52,12 +52,12 @@ class Preemption {
  private:
   // A heterogeneous job gives way as a whole.
   struct Running {
-    std::vector<Job*> jobs;  // its components, in no order; else one
+    std::vector<Job*> jobs;  // the components in no particular order, or a single job
     std::vector<sched::Placement> frees;
-    uint64_t rank = 0;  // the lower, the sooner it is asked
+    uint64_t rank = 0;  // jobs with a lower rank are asked first
   };
   struct Asking {
-    uint64_t rank = 0;  // the lower, the more priority it has
+    uint64_t rank = 0;  // a lower rank means a higher priority
     uint64_t job_id = 0;
     Job* job = nullptr;
     sched::EntryId entry = 0;
@@ -67,21 +67,21 @@ class Preemption {
   std::optional<std::vector<Job*>> take_victims(const Job& job, const sched::Request& request,
                                                 std::vector<Running>& candidates,
                                                 sched::Machine& later) const;
-  // By rank. What is leaving anyway is released on `later`.
+  // Sorted by rank. Jobs that leave anyway are released on `later`.
   std::vector<Running> candidates(const sched::RunningSet& running, sched::Machine& later) const;
   uint32_t grace_seconds(const Job& running) const;
   uint64_t rank_of(const Job& running) const;
   bool may_preempt(const Job& waiting, const std::string& partition, const Job& running) const;
   bool may_preempt(const Job& waiting, const std::string& partition, const Running& running) const;
   bool would_be_stopped_again(const Job& suspended, bool by_anybody) const;
-  void ask(Job& component);  // or a job that is none
+  void ask(Job& component);  // one job, or one component of a heterogeneous job
 
   void remember_suspended(uint32_t job_id);
   void forget_suspended(uint32_t job_id);
 
   Core& core_;
-  std::set<uint32_t> served_;     // jobs that room was made for after the last pass
-  std::set<uint32_t> suspended_;  // stopped for others, as stored
+  std::set<uint32_t> served_;     // jobs for which room was made after the last pass
+  std::set<uint32_t> suspended_;  // stopped for other jobs, as stored
 };
 
 }  // namespace minke::engine

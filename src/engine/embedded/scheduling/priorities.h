@@ -1,9 +1,9 @@
-// Priorities: who of those that wait is served first.
+// Priorities: the order in which waiting jobs are served.
 //
-// Basic: by submission, the earlier the higher. Multifactor: Slurm's weighted sum (sched/priority.h). The
-// parts that stay (size, partition, QOS, TRES, nice) are worked out when a job enters the queue and kept with
-// it; age and fair share change with time, and are added for all that wait every calc_period, never for each
-// event. A priority that somebody set stays as it is. While nothing waits, no timer is set. State's thread.
+// Basic: by submission, earlier jobs first. Multifactor: Slurm's weighted sum (sched/priority.h). The
+// constant parts (size, partition, QOS, TRES, nice) are computed when a job enters the queue and kept. Age
+// and fair share change with time; they are added for all waiting jobs every calc_period, not for each event.
+// A priority that somebody set does not change. While no job waits, no timer runs. State's thread.
 #pragma once
 
 #include <cstdint>
@@ -33,15 +33,15 @@ class Priorities {
   bool multifactor() const;
   // Of a new or released job. 0: held.
   uint32_t initial(const model::JobSpec& spec, uint32_t job_id) const;
-  // When it enters the queue: sets job.static_priority and job.priority, unless that is held or fixed.
+  // When it enters the queue: sets job.static_priority and job.priority, unless the job is held or fixed.
   void enter(Job& job, const model::JobSpec& spec, const sched::Request& request);
-  // In one of its partitions, as of the last calculation.
+  // Its priority in one of its partitions, as of the last calculation.
   uint32_t in_partition(const Job& job, const std::string& partition) const;
 
-  void something_waits();  // the timer is set, if time changes anything
+  void something_waits();  // sets the timer if priorities change with time
   void policy_changed();
 
-  // What the sum is made of.
+  // The terms of the sum.
   sched::PriorityFactors factors(const Job& job, const model::JobSpec& spec,
                                  const sched::Request& request) const;
 
