@@ -1,5 +1,5 @@
-// The embedded engine's client: a process's way to the daemon of a home. It finds the daemon, starts it where
-// none runs, asks, and asks again where the daemon was restarted in between. One thread; blocking.
+// Client: a process's connection to the daemon of a home. It finds the daemon, starts it if none runs, sends
+// requests, and repeats them if the daemon was restarted meanwhile. One thread; blocking.
 #pragma once
 
 #include <functional>
@@ -27,8 +27,8 @@ class Client final : public Engine,
                      public TriggerAbility,
                      public AdministrationAbility {
  public:
-  // Of this process's home (os/minke_home.h). Errors say what to do. With `start` false: ECONNREFUSED where
-  // no daemon runs.
+  // Connects to the daemon of this process's home (os/minke_home.h). If none runs, starts one, or returns
+  // ECONNREFUSED if `start` is false. Error messages say what to do.
   static Result<std::unique_ptr<Client>> connect(bool start = true);
   ~Client() override;
 
@@ -85,20 +85,20 @@ class Client final : public Engine,
   Result<api::ActionReply> reconfigure() override;
   Result<api::ActionReply> shut_down(const api::ShutdownRequest& request) override;
 
-  // sattach: the step's srun is told where to send its output.
+  // sattach: tells the step's srun where to send its output.
   Result<api::ActionReply> attach(const api::AttachStepRequest& request);
 
-  // For those who hold a conversation themselves: srun, salloc, the server of metrics.
+  // For callers that exchange messages themselves: srun, salloc, the metrics server.
   rpc::Channel& channel() { return *channel_; }
-  // After a lost connection; starts a daemon where none runs.
+  // Call it after a lost connection. Starts a daemon if none runs.
   Status reconnect();
   const std::string& home() const { return home_; }
 
  private:
   Client() = default;
-  // One request, one answer; parts of a list are put together.
+  // Sends one request and returns one answer, in which the parts of a list are merged.
   Result<rpc::ServerMessage> call(rpc::ClientMessage request);
-  // All answers to a request, until the last. An error of `on_message` ends it.
+  // Passes all messages of an answer to `on_message`, until the last. An error that it returns ends the call.
   Status stream(rpc::ClientMessage request, const std::function<Status(rpc::ServerMessage&)>& on_message);
   template <typename Reply, typename Request>
   Result<Reply> ask(Request* (rpc::ClientMessage::*body)(), Request request,
@@ -115,10 +115,10 @@ class Client final : public Engine,
   uint32_t next_request_id_ = 1;
 };
 
-// "Invalid job id specified", with the daemon's detail behind it in parentheses where there is one.
+// "Invalid job id specified", followed by the daemon's detail in parentheses if there is one.
 Error error_of(const rpc::Error& error);
 
-// Starts the daemon of this home and waits until it answers, or says why it cannot start.
+// Starts the daemon of this home and waits until it answers. The error says why it cannot start.
 Status start_daemon(const std::string& home);
 
 }  // namespace minke::engine::embedded

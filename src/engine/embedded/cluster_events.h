@@ -1,6 +1,6 @@
-// What jobs are scheduled by is another: nodes, partitions, reservations, limits, priorities, room to store.
-// engine/embedded/scheduling/nodes.h, reservations.h, accounts.h, priorities.h and shortages.h tell;
-// accounts, scheduling and lifecycle listen, in this order. State's thread.
+// ClusterListener: events about what jobs are scheduled by: nodes, partitions, reservations, limits,
+// priorities and the ability to store. Nodes, Reservations, Accounts, Priorities and Shortages send them.
+// Accounts, Scheduling and Lifecycle listen, in this order. State's thread.
 #pragma once
 
 #include <string>
@@ -19,19 +19,19 @@ class ClusterListener {
  public:
   virtual ~ClusterListener() = default;
 
-  // What the machine is laid out from: nodes, partitions, reservations, licenses, broken GPUs.
+  // The machine's layout has changed: nodes, partitions, reservations, licenses, broken GPUs.
   virtual void layout_changed() {}
   virtual void node_availability_changed(const std::string& /*node*/, bool /*available*/) {}
   virtual void node_down(const std::string& /*node*/) {}
-  // `recount`: also its nodes, or rules by which what runs in it is counted.
+  // `recount`: also its nodes changed, or rules by which its running jobs are counted.
   virtual void partition_changed(const model::PartitionRecord&, bool /*recount*/) {}
-  // What reservations hold has changed, or begins or ends now.
+  // What reservations hold has changed, or a hold begins or ends now.
   virtual void holds_changed() {}
-  // The reservation that the job runs in is over.
+  // The reservation of this running job is over.
   virtual void reservation_ended(Job&) {}
   virtual void limits_changed() {}
-  virtual void priorities_changed() {}  // those that change with time, and no more
-  // Nothing could be stored, so nothing was started; now it can be.
+  virtual void priorities_changed() {}  // only the parts that change with time
+  // The store works again after a failure during which nothing was started.
   virtual void store_works_again() {}
 };
 

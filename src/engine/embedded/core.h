@@ -1,11 +1,11 @@
-// The parts of the daemon that decide things, and what they share.
+// Core: the parts of the daemon that make decisions, and what they share.
 //
-// All of them belong to the state's thread. They stand on floors, as the members below do: a part calls those
-// under it directly, and what is above it hears of events: of jobs (job_events.h), of their runs
-// (run_events.h), and of what they are scheduled by (cluster_events.h). Scheduling starts jobs through
-// lifecycle, which launches, ends, requeues, holds and cancels them; steps run inside jobs; recovery settles
-// what a restarted daemon finds. `state` and `world` hold the data, `committer` makes every change durable,
-// `alarms` brings back the jobs for which something falls due.
+// All parts belong to the state's thread. The order of the members below is their layering: a part calls the
+// parts above it in this list directly. Parts further down learn of events: of jobs (job_events.h), of their
+// runs (run_events.h) and of the cluster (cluster_events.h). Scheduling starts jobs through Lifecycle, which
+// launches, ends, requeues, holds and cancels them. Steps run inside jobs. Recovery settles what a restarted
+// daemon finds. `state` and `world` hold the data, `committer` makes every change durable, and `alarms` wakes
+// up the jobs for which something falls due.
 #pragma once
 
 #include <functional>
@@ -60,7 +60,7 @@ struct Core {
   config::Configuration config;
   store::Store& store;
   std::function<int64_t()> now;  // s since the epoch
-  const int64_t started;         // as `now` told then
+  const int64_t started;         // value of `now` at construction
   State state;
   Committer committer;
   Alarms alarms;
@@ -69,7 +69,7 @@ struct Core {
   RunEvents run_events;
   ClusterEvents cluster_events;
   software::SoftwareEnvironment software;
-  std::string hosts_path;  // engine/embedded/launching/confining.h; empty: jobs have the machine's
+  std::string hosts_path;  // engine/embedded/launching/confining.h; empty: jobs use the machine's file
   node::LauncherClient* launcher = nullptr;  // set before anything is scheduled
 
   std::unique_ptr<World> world;
@@ -87,7 +87,7 @@ struct Core {
   std::unique_ptr<Retention> retention;
   std::unique_ptr<Launching> launching;
   std::unique_ptr<Prologs> prologs;
-  std::unique_ptr<Measuring> measuring;  // it and steps know each other
+  std::unique_ptr<Measuring> measuring;  // it and Steps call each other
   std::unique_ptr<Steps> steps;
   std::unique_ptr<Lifecycle> lifecycle;
   std::unique_ptr<Dependencies> dependencies;

@@ -1,6 +1,6 @@
-// minked: the process that owns one cluster. Opens the store, recovers, meets the launcher, opens the door,
-// and stops in order. Killing it at any instant is allowed: the next one takes up from the store and the
-// launcher's inventory.
+// minked: the daemon process that owns one cluster. It opens the store, recovers, connects to the launcher,
+// admits clients, and stops in order. It may be killed at any instant: the next daemon continues from the
+// store and the launcher's inventory.
 #pragma once
 
 #include <string>
@@ -9,20 +9,20 @@ namespace minke::engine {
 
 struct DaemonOptions {
   std::string home;
-  std::string config_path;      // empty: where it usually is, whenever it is read (os::configuration_path)
-  bool leave_job = false;       // it was started from within a job, which it must not be of
-  bool await_launcher = false;  // somebody else starts the launcher, and starts it again when it ends
-  bool ask_helper_starter = false;  // it starts what this process would (os/helper_starter.h)
-  bool stub_launch = false;         // jobs are not run: every launch ends at once. For measuring.
-  bool sync = true;                 // false: commits are not synced. For measuring.
+  std::string config_path;      // empty: the usual place, searched at each reading (os::configuration_path)
+  bool leave_job = false;       // it was started from within a job and must leave it
+  bool await_launcher = false;  // somebody else starts the launcher, and restarts it when it ends
+  bool ask_helper_starter = false;  // helpers are started by another process (os/helper_starter.h)
+  bool stub_launch = false;         // jobs do not run: every launch ends at once. For measurements
+  bool sync = true;                 // false: commits are not synced. For measurements
 };
 
 constexpr int kDaemonStopped = 0;
-constexpr int kDaemonFailed = 1;  // said on standard output and in the log
-constexpr int kDaemonExists = 3;  // another one serves this home
+constexpr int kDaemonFailed = 1;  // the reason is on standard output and in the log
+constexpr int kDaemonExists = 3;  // another daemon serves this home
 
-// Runs until it is told to stop. Writes "ready", "busy", or why it cannot start, as one line to standard
-// output, and closes it.
+// Runs until it is told to stop. Writes one line to standard output ("ready", "busy", or why
+// it cannot start) and closes it.
 int run_daemon(const DaemonOptions& options);
 
 }  // namespace minke::engine

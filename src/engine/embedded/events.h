@@ -1,5 +1,5 @@
-// Events: something happened, and whoever listens is told, at once and in the order in which they were added.
-// Who tells knows none of them. State's thread.
+// Events: calls all listeners of an event at once, in the order in which they were added. So the sender of an
+// event need not know its receivers. State's thread.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,7 @@ namespace minke::engine {
 template <typename Listener>
 class Events {
  public:
-  // It must outlive this.
+  // `listener` must outlive this.
   void add(Listener& listener) { listeners_.push_back(&listener); }
 
   template <typename... Parameters, typename... Arguments>

@@ -1,8 +1,8 @@
-// How a daemon takes up the cluster that the one before it left: first what the store has, then what the
-// launcher says, then what waits.
+// Restart: how a daemon takes over the cluster of the daemon before it: first from the store, then from the
+// launcher, then the waiting jobs.
 //
-// Invariants: load() comes before the launcher is asked; recovered() after its inventory has been settled
-// (Launching::callbacks); nobody is answered before recovered(). State's thread.
+// Invariants: load() runs before the launcher is asked; recovered() runs after its inventory has been settled
+// (Recovery::callbacks); no client is answered before recovered(). State's thread.
 #pragma once
 
 #include <cstddef>
@@ -20,13 +20,13 @@ class Restart {
  public:
   explicit Restart(Core& core) : core_(core) {}
 
-  // `boot_id`: the machine's, which tells whether it was restarted.
+  // `boot_id`: that of the machine; it tells whether the machine was rebooted.
   Status load(const std::string& boot_id);
-  // What the store has and what runs agree. The result: the number of jobs.
+  // Call it when store and running jobs agree. Returns the number of jobs.
   size_t recovered();
-  // Clients are admitted: what an earlier daemon had still to tell is told.
+  // Call it when clients are admitted. Sends what an earlier daemon still had to send.
   void go_on();
-  // What of the store could not be read, now or earlier, and is set aside: "job 5".
+  // Records of the store that could not be read, now or earlier, and were set aside: "job 5".
   std::vector<std::string> damaged() const;
 
  private:
