@@ -1,9 +1,9 @@
-// Accounts: who may charge what to whom, what has been used, and whose limits keep a job from starting.
+// Accounts: the association that a job is charged to, its usage, and the limits that keep it from starting.
 //
-// The tree itself, its counts and its usage are sched's (account_book.h, limit_ledger.h, usage_book.h); here
-// they are durable, and follow the jobs. Every job with an association is in the ledger from its submission
-// to its end. While nobody keeps accounts (AccountBook::configured()), jobs have none, as in a Slurm without
-// slurmdbd. A job's use is committed together with its end. State's thread.
+// The tree, the counts and the usage are classes of src/accounts; this class makes them durable and updates
+// them. A job with an association is in the ledger from submission to end. While nobody keeps accounts
+// (AccountBook::configured()), jobs have no association, as in Slurm without slurmdbd. A job's usage is
+// committed with its end. State's thread.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,9 @@
 // History: how long jobs ran and waited, which forecasts of starts are based on.
 //
-// The run times of the last jobs, by user (sched/beliefs.h), are taken from the store at start: of the last
-// thousand job ids, so that it costs the same however many have ended. How well forecasts came true
-// (sched/wait_ranges.h) is known of those made under this daemon: of a job that must wait now and then one is
-// made when it has been submitted, within a twentieth of the time. State's thread.
+// At start, the run times of recent jobs by user (sched/beliefs.h) are read from the store: those of the last
+// thousand job ids, so that the cost does not depend on the number of ended jobs. The accuracy of forecasts
+// (sched/wait_ranges.h) is learned under this daemon: some of the jobs that must wait get a forecast after
+// their submission, within a twentieth of the time. State's thread.
 #pragma once
 
 #include <chrono>
