@@ -1,5 +1,5 @@
-// Outlook: when a job of this daemon is expected to have its turn, to start and to end, whatever it waits for
-// (sched/outlook.h). State's thread.
+// Outlook: when a job of this daemon is expected to become eligible, to start and to end, whatever it waits
+// for (sched/outlook.h). State's thread.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace minke::engine {
 struct Core;
 struct Job;
 
-// The jobs in memory, and the forecasts that are made of them.
+// The jobs in memory, and forecasts for them.
 class JobsInMemory final : public sched::OutlookJobs {
  public:
   JobsInMemory(Core& core, const sched::ForecastOptions& options) : core_(core), options_(options) {}

@@ -1,11 +1,11 @@
-// Reservations: nodes, or CPUs of nodes, that operators keep for some users or accounts for some time.
-// Durable.
+// Reservations: nodes, or CPUs of nodes, that operators keep for some users or
+// accounts for some time. Durable.
 //
-// A record's times are those of its present or next occurrence: a recurring one is moved on when it ends, one
-// that does not recur leaves when it has ended and nothing runs in it any more. What the scheduler makes of
-// them is in sched/holds.h. A job that still runs in a reservation when that ends is stopped, as if its time
-// limit were over, but for reservations with FLEX. The times of one with TIME_FLOAT are kept as seconds from
-// whenever one looks (shown_at makes them times). Owned by the state's thread.
+// A record has the times of its current or next occurrence. A recurring reservation moves on when it ends;
+// one that does not recur is removed when it has ended and none of its jobs runs. sched/holds.h tells the
+// scheduler what they hold. A job that still runs when its reservation ends is stopped as at its time limit,
+// except with FLEX. A reservation with TIME_FLOAT has its times as seconds from the moment at which one looks
+// (shown_at() turns them into times). Owned by the state's thread.
 #pragma once
 
 #include <map>
@@ -48,46 +48,46 @@ class Reservations : public JobListener {
   void restore(store::LoadedRows& rows);
   const std::vector<model::ReservationRecord>& all() const { return records_; }
   model::ReservationRecord shown_at(const model::ReservationRecord& record, int64_t now) const;
-  // Of several names, separated by commas, the first that there is; null: there is none.
+  // `names` is a list with commas. Returns the first that exists; null: none does.
   const model::ReservationRecord* find(const std::string& names) const;
-  // The one that holds the node now; null: none does.
+  // The reservation that holds the node now; null: none.
   const model::ReservationRecord* holder_of(const std::string& node) const;
   bool is_active(const model::ReservationRecord& record) const;
 
-  // Creates, updates or deletes. The result is the reservation's name.
+  // Creates, updates or deletes. Returns the reservation's name.
   Result<std::string> change(const api::UpdateReservationRequest& request, uint32_t uid);
 
-  // Whether the job may name the reservation that it names.
+  // Whether the user's job may use the reservation that it names.
   Status admits(const model::JobSpec& spec, uint32_t uid) const;
-  // Whether the one that the job names has room for it, as Slurm sees it: it is asked of a reservation that
-  // has begun, and of a job that could start at once.
+  // Whether the job's reservation has room for it. As in Slurm this is checked only if the reservation has
+  // begun and the job could start at once.
   Status has_room(const model::JobSpec& spec) const;
-  // As the scheduler knows the job's reservation; 0: it names none.
+  // The scheduler's id of the job's reservation; 0: it names none.
   Result<sched::HoldId> hold_id(const model::JobSpec& spec) const;
-  // Those that the job may run in, at least one: what it names, or 0 for none and then all that draw it in
-  // (MAGNETIC).
+  // The reservations that the job may run in, at least one: those that it names, else 0 (none) and then
+  // all that attract it (MAGNETIC).
   std::vector<sched::HoldId> choices(const model::JobSpec& spec, uint32_t uid) const;
-  // The job has started in one of these, and names one that has drawn it in until it waits again. One that
-  // names several goes on doing so.
+  // The job has started in reservation `id`. If that attracted it, the job names it until it waits again. A
+  // job that names several keeps doing so.
   void entered(Job& job, sched::HoldId id);
   void job_waits_again(Job& job) override;
   void job_ended(Job& job, bool ran) override;
-  // The one that a running job is in; of another what it names, which may be several.
+  // The reservation of a running job; for any other job what it names, possibly several.
   std::string name_for(const Job& job) const;
   sched::Holds holds(const sched::MachineLayout& layout) const;
 
-  // What REPLACE and REPLACE_DOWN ask for (reservation_replace.cpp). To be called when jobs have started, or
-  // nodes have changed.
+  // Carries out REPLACE and REPLACE_DOWN (reservation_replace.cpp). Call it when jobs have
+  // started or nodes have changed.
   void replace_nodes();
 
-  // Moves on what has ended, and comes back at the next time at which something begins or ends. To be called
-  // once, when all has been loaded.
+  // Moves on ended reservations, and sets a timer for the next begin or end. Call it once
+  // when everything has been loaded.
   void advance();
 
  private:
   model::ReservationRecord* find_mutable(const std::string& name);
   Result<std::string> create(const api::UpdateReservationRequest& request, uint32_t uid);
-  // Applies the fields, and finds nodes where none are named. The record is complete then.
+  // Applies the fields, and finds nodes if none are named. Completes the record.
   Status apply(const api::UpdateReservationRequest& request, model::ReservationRecord& record) const;
   Status apply_fields(const api::UpdateReservationRequest& request, model::ReservationRecord& record,
                       ReservationPlace& place) const;
@@ -99,49 +99,49 @@ class Reservations : public JobListener {
   Status settle_times(const api::UpdateReservationRequest& request, model::ReservationRecord& record,
                       int64_t start_before) const;
   void unfix_times(model::ReservationRecord& record) const;  // the opposite of shown_at()
-  // `cores`: of each of the nodes that are named, as many as there are; empty: what CoreCnt says, or all.
+  // `cores`: how many on each named node, one number each; empty: as CoreCnt says, or all.
   Status choose_nodes(const std::vector<std::string>& named, const std::vector<uint32_t>& cores,
                       model::ReservationRecord& record) const;
   Status take_named_nodes(const std::vector<std::string>& named, const std::vector<uint32_t>& cores,
                           model::ReservationRecord& record) const;
   Status find_nodes(model::ReservationRecord& record) const;
-  // CPUs that the reservation could have there beside other reservations and jobs; fails where it could have
-  // none, and where it wants whole nodes and could have only some.
+  // The CPUs that the reservation could have on the node beside other reservations and jobs. Fails if it
+  // could have none, or if it wants whole nodes and could have only a part.
   bool meets(const model::ReservationRecord& record, const model::ReservationRecord& other) const;  // in time
   Result<uint32_t> cpus_of_others(const model::ReservationRecord& record,
                                   const model::NodeRecord& node) const;
   bool is_in_the_way(const Job& job, const model::ReservationRecord& record,
                      const model::NodeRecord& node) const;
   Result<uint32_t> free_cpus(const model::ReservationRecord& record, const model::NodeRecord& node) const;
-  // Whether a reservation of so many nodes may have this one.
+  // Whether a reservation for a number of nodes may have this one.
   bool serves(const model::ReservationRecord& record, const model::NodeRecord& node) const;
-  // Whether there are so many licenses beside those of other reservations at that time.
+  // Whether other reservations leave enough licenses at that time.
   Status check_licenses(const model::ReservationRecord& record) const;
   Status admits_to(const model::ReservationRecord& record, const model::JobSpec& spec, uint32_t uid) const;
   void set_reservation(Job& job, const std::string& name);
-  void choose(uint32_t job_id, const std::string& name);  // empty: none any more
+  void choose(uint32_t job_id, const std::string& name);  // empty: it has none any more
   std::vector<Job*> jobs_in(const std::string& reservation, bool running) const;
   void keep(const model::ReservationRecord& record);
-  // Whether one with PURGE_COMP has been without jobs for as long as that says.
+  // Whether a reservation with PURGE_COMP has had no jobs for as long as that says.
   bool is_given_up(const model::ReservationRecord& record);
   void remove(const std::string& name);
 
   Core& core_;
   std::vector<model::ReservationRecord> records_;
-  std::map<uint32_t, std::string> chosen_;  // by job, of those that name several and run
-  std::map<uint32_t, int64_t> idle_since_;  // by id, of those with PURGE_COMP
+  std::map<uint32_t, std::string> chosen_;  // by job, for running jobs that name several
+  std::map<uint32_t, int64_t> idle_since_;  // by id, for reservations with PURGE_COMP
   std::unique_ptr<os::EventLoop::Timer> timer_;
 };
 
-// Where a reservation is to be, as it was asked for.
+// The place of a reservation as the operator asked for it.
 struct ReservationPlace {
   std::string nodes;            // Nodes
-  std::vector<uint32_t> cores;  // CoreCnt=2,1: of each of them
-  bool changed = false;         // anything of that, or how many they are
+  std::vector<uint32_t> cores;  // CoreCnt=2,1: on each of `nodes`
+  bool changed = false;         // whether these, or the number of nodes, are new
 };
 
-// One NAME=VALUE of scontrol applied to the record; of Nodes, and of a list in CoreCnt, `place` receives the
-// value. Pure, but for looking up users.
+// Applies one NAME=VALUE of scontrol to the record. `place` gets the values of Nodes and of a list in
+// CoreCnt. Pure, except that it looks up users.
 Status apply_reservation_field(model::ReservationRecord& record, const api::Field& field, int64_t now,
                                ReservationPlace& place);
 using sched::floats;

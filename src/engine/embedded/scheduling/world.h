@@ -1,9 +1,9 @@
-// What the scheduler knows of the cluster: the machine as it is laid out and taken, the queue of jobs that
-// may start, and what runs until when.
+// World: what the scheduler knows of the cluster: the machine and its free resources, the queue of jobs that
+// may start, and the running jobs with their expected ends.
 //
-// Data and lookups only, which every part may read. `Scheduling` alone changes them; its header says what is
-// in the queue. An entry of the queue is one choice of a job: one of its partitions, in one of its
-// reservations. State's thread.
+// Data and lookups only, which every part may read. Only `Scheduling` changes them; its header says
+// what is in the queue. An entry of the queue is one choice of a job: one of its partitions in one of
+// its reservations. State's thread.
 #pragma once
 
 #include <cstdint>
@@ -30,14 +30,14 @@ class World {
   const sched::PendingQueue& queue() const { return queue_; }
   const sched::RunningSet& running() const { return running_; }
 
-  // The first entry of a job in the queue, and what it asks for there; nothing where it is not queued.
+  // The first entry of a job in the queue, and its request there; nothing if it is not queued.
   std::optional<sched::EntryId> entry_of(const Job& job) const;
   const sched::Request* request_of(const Job& job) const;
-  // When a job in the queue will start, in whichever of its partitions. `now`: s since the epoch.
+  // When a queued job will start, in whichever of its partitions. `now`: s since the epoch.
   std::optional<sched::ExpectedStart> forecast(const Job& job, int64_t now,
                                                const sched::ForecastOptions& options) const;
 
-  // As sched/entries.h numbers them.
+  // Entries are numbered as in sched/entries.h.
   static uint32_t job_of_entry(sched::EntryId entry) { return sched::job_of_entry(entry); }
   static sched::EntryId entry_of(uint32_t job_id, size_t choice) { return sched::entry_of(job_id, choice); }
   static const std::string& partition_of(const Job& job, size_t choice) {
@@ -52,7 +52,7 @@ class World {
   sched::RunningSet running_;
 };
 
-// A cluster with nothing on it. Nodes and partitions have been checked.
+// Builds a cluster without any jobs. Nodes and partitions must have been checked.
 sched::Machine build_machine(const std::vector<model::NodeRecord>& nodes,
                              const std::vector<model::PartitionRecord>& partitions,
                              const std::vector<std::pair<std::string, uint32_t>>& licenses);
