@@ -1,9 +1,9 @@
-// What every answer goes through before it leaves, whoever asked and whatever part of the daemon made it.
+// Steps that every answer goes through before it is sent, whoever asked and whichever part made it.
 //
-// Records hold keys by which a command that lost its connection finds again what it asked for: they are the
-// daemon's own, for who knows another's key could take his place. Texts that an earlier version let in are
-// cut to what is let in today. And an answer of many records is several messages, so that none is longer than
-// a frame: a reader of answers puts lists together (rpc/merge.h). Pure.
+// Records have keys by which a command that lost its connection finds its request again. They are removed
+// here, because anybody who knew another user's key could act in its place. Texts that an earlier version
+// admitted are cut to today's limits. An answer with many records becomes several messages, none longer than
+// a frame; the reader merges the lists (rpc/merge.h). Pure.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,8 @@ namespace minke::engine {
 void remove_secrets(rpc::ServerMessage& message);
 void cut_texts(rpc::ServerMessage& message);
 
-// Calls `send` with the message, or with parts of it, of which each but the last is followed by more. A part
-// has at most so many bytes, if its records are no longer than that each.
+// Calls `send` with the message or with parts of it; `more` tells that another part follows. A part has at
+// most `most` bytes unless a single record is longer.
 void send_in_parts(rpc::ServerMessage& message, size_t most,
                    const std::function<void(rpc::ServerMessage& part, bool more)>& send);
 

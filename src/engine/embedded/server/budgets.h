@@ -1,13 +1,13 @@
-// What one user may have of the daemon at a time, so that he takes nothing from others: one table for all of
-// it.
+// Budgets: one table of what each user may use of the daemon at a time, so that no
+// user takes resources from others.
 //
-// Whoever keeps something for a user takes a Charge for it first, and keeps the charge beside it: what is
-// used goes back with the charge, wherever the thing ends. Who is over a budget is answered with an error, or
-// is not read from; nobody else notices. Root and operators have larger budgets, not none: their programs
-// have mistakes, too.
+// A part that keeps something for a user takes a Charge first and stores it beside the thing. The amount
+// returns to the budget when the Charge is destroyed. A user over a budget gets an error, or is not read
+// from; other users do not notice. Root and operators have larger budgets, but not unlimited ones,
+// because their programs have bugs too.
 //
-// Invariant: what is used is the sum of the charges there are. Pure logic; one thread. Charges may outlive
-// the table.
+// Invariant: the used amount is the sum of the existing charges. Pure logic; one thread.
+// Charges may outlive the table.
 #pragma once
 
 #include <array>
@@ -35,7 +35,7 @@ class Budgets {
  public:
   class Charge {
    public:
-    Charge() = default;  // of nothing
+    Charge() = default;  // of amount 0
     Charge(Charge&& other) noexcept;
     Charge& operator=(Charge&& other) noexcept;
     Charge(const Charge&) = delete;
@@ -54,11 +54,11 @@ class Budgets {
   // `is_operator`: whether a user has the larger budgets.
   Budgets(config::BudgetLimits limits, std::function<bool(uint32_t uid)> is_operator);
 
-  // Error: it would be more than the user may have.
+  // Error: the user would exceed the budget.
   Result<Charge> take(uint32_t uid, config::Budget budget, uint64_t amount);
-  // Of what is there already, and cannot be refused: counted against what is asked for later.
+  // Charges something that exists already and cannot be refused. It counts against later requests.
   Charge adopt(uint32_t uid, config::Budget budget, uint64_t amount);
-  // The charge is for so much from now on. An error leaves it as it was.
+  // Changes the amount of the charge. An error leaves it as it was.
   Status resize(uint32_t uid, Charge& charge, config::Budget budget, uint64_t amount);
 
   uint64_t used(uint32_t uid, config::Budget budget) const;

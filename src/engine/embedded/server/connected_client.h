@@ -1,7 +1,7 @@
-// A client of the daemon: one connection, who is at its other end, and what is kept for it.
+// ConnectedClient: one connection to the daemon, the user at its other end, and what is kept for it.
 //
-// Held by the door (server.h) while it is connected, and for moments by whoever answers it. Those who answer
-// later keep a weak pointer: the client may have gone. State's thread.
+// The server (server.h) holds it while it is connected; handlers hold it for moments. A handler that answers
+// later keeps a weak pointer, because the client may be gone by then. State's thread.
 #pragma once
 
 #include <cstddef>
@@ -29,20 +29,20 @@ class LongAnswer;
 struct ConnectedClient {
   std::unique_ptr<rpc::Connection> connection;
   rpc::Peer peer;
-  std::map<std::string, uint32_t> steps;  // key and job of the steps that this client is told about
+  std::map<std::string, uint32_t> steps;  // key and job of the steps whose events it gets
   std::set<uint32_t> waits_for;           // jobs
   struct Charges {
     Budgets::Charge connection, descriptors, receiving, unread;
   } charges;
-  std::function<bool(ConnectedClient&)> may_hold_unread = {};  // null: it may
-  bool leaving = false;  // nothing more is sent, and the connection is about to be closed
+  std::function<bool(ConnectedClient&)> may_hold_unread = {};  // null: always true
+  bool leaving = false;  // nothing more is sent; the connection closes soon
 
-  // Kept by flow_control.h.
+  // Used by flow_control.h.
   bool has_turn = false;                               // its next request may be handled
-  bool in_line = false;                                // for that
-  bool is_held = false;                                // a request is there, and waits
-  std::vector<std::shared_ptr<LongAnswer>> answers{};  // that are under way
-  std::deque<std::function<void()>> next_pieces{};     // of them, once what is there has been read
+  bool in_line = false;                                // for a turn
+  bool is_held = false;                                // a request is there and waits
+  std::vector<std::shared_ptr<LongAnswer>> answers{};  // long answers in progress
+  std::deque<std::function<void()>> next_pieces{};     // of them, to run once the client has read
 
   void send(rpc::ServerMessage& message, uint32_t request_id, bool last);
   void send_error(uint32_t request_id, const Error& error);

@@ -1,9 +1,9 @@
-// Hands each request to the part of the engine that answers it, and its answers to the client.
+// Dispatch: hands each request to the part of the engine that answers it, and the answers to the client.
 //
-// One table has a row for each kind of request: what answers it, and whether it changes the state before all
-// of it has been checked. Whether the sender may ask for such a thing at all is looked at here; what he may
-// do to whose jobs, by the part that does it. Every request is answered, with an error where it cannot be
-// done. State's thread.
+// A table has a row for each kind of request: its handler, and whether it changes state before the
+// request is checked completely. Dispatch checks whether the user may send such a request at all; the
+// handler checks which jobs the user may act on. Every request gets an answer, which is an error if it
+// cannot be carried out. State's thread.
 #pragma once
 
 #include <cstddef>
@@ -42,19 +42,19 @@ struct Core;
 
 class Dispatch {
  public:
-  // What the daemon does, not the engine.
+  // Functions of the daemon rather than of the engine.
   struct Hooks {
     std::function<api::StatusReply()> status;
-    // The result: nothing, where it stops; or why not.
+    // Calls `reply` with success if the daemon stops, else with the reason why not.
     std::function<void(api::ShutdownRequest::Mode mode, std::function<void(Status)> reply)> shut_down;
     std::function<Status()> reconfigure;
   };
-  // `connections`: how many there are.
+  // `connections` returns their number.
   Dispatch(Core& core, FlowControl& flow, Hooks hooks, std::function<size_t()> connections);
 
   void answer(const std::shared_ptr<ConnectedClient>& client, rpc::ClientMessage message,
               std::vector<os::UniqueFd> descriptors);
-  // The client has gone: of what it was to be told nothing is kept.
+  // The client is gone. Drops everything that it was to be told.
   void forget(const ConnectedClient& client);
 
  private:
@@ -62,8 +62,8 @@ class Dispatch {
   struct Row;
   struct Table;
 
-  // Of `body`, a field of the request: an action on jobs; a query, which shows what its sender may see; and
-  // one whose answer is everybody's.
+  // `body` is a field of the request. act(): an action on jobs. show(): a query with an answer that depends
+  // on the user. show_all(): a query with the same answer for everybody.
   template <auto body, auto action>
   void act(Request& request);
   template <auto body, auto query>
@@ -101,13 +101,13 @@ class Dispatch {
   void show_triggers(Request& request);
   void explain(Request& request);
 
-  // Answers once what has been changed is stored.
+  // Answers once the change has been stored.
   void confirm(const Request& request, const Status& outcome);
   void confirm(const Request& request, const api::ActionReply& reply);
   LongAnswer& begin_long_answer(const Request& request);
   Status may_notify(uint32_t uid, const api::NotifyRequest& request);
 
-  // Of wait_job().
+  // Parts of wait_job().
   struct Awaited;
   Awaited find_awaited(uint32_t job_id);
   bool has_ended(const Awaited& awaited);
@@ -124,7 +124,7 @@ class Dispatch {
   Submitting submitting_;
   Queries queries_;
   Actions actions_;
-  std::map<bool, std::unique_ptr<os::RateLimit>> notices_;  // of operators, of others
+  std::map<bool, std::unique_ptr<os::RateLimit>> notices_;  // one for operators, one for other users
 };
 
 }  // namespace minke::engine

@@ -1,4 +1,4 @@
-// A request on its way to its answer: within dispatch.h only. State's thread.
+// A request that is being dispatched. Used only within dispatch.h. State's thread.
 #pragma once
 
 #include <cstdint>

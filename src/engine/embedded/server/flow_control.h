@@ -1,14 +1,14 @@
-// How much flows between the daemon and its clients at a time, in both directions.
+// FlowControl: limits how much flows between the daemon and its clients
+// at a time, in both directions.
 //
-// What comes: large requests of one user are let in one after the other where together they would exceed his
-// budget, and each request waits for its user's turn (turns.h). What goes: who has not read his answers is
-// asked nothing more and told nothing more until he has. A long answer is made in pieces, each in its user's
-// turn and only when what there is has been read, so that neither its length nor a slow reader costs
-// others time, or the daemon memory. So is the end of a job told to those who wait for it. What is told
-// unasked, as the end of a step, is bounded by a budget.
-//
-// Invariants: a request that waits is handled once its user's turn has come, nothing of an earlier one is
-// under way on its connection, and nearly all of what was sent on it has been read. State's thread.
+// Requests: large requests of one user that together exceed the budget are read one after the other,
+// and each request waits for its user's turn (turns.h). Answers: a client that has not read its
+// answers is not served until it has. A long answer is made in pieces, each in its user's turn and
+// only after the client has read the last one. So neither its length nor a slow reader costs others
+// time or the daemon memory. The same holds for the ends of jobs that clients wait for. Unsolicited
+// events, such as the end of a step, are bounded by a budget.
+// Invariants: a waiting request is handled once its user's turn has come, its connection has no earlier
+// request in progress, and the client has read nearly everything that was sent. State's thread.
 #pragma once
 
 #include <cstddef>
@@ -33,20 +33,20 @@ struct Core;
 
 class FlowControl;
 
-// An answer that is made in pieces. It belongs to its client, whose next request waits for its end; when the
-// client goes, it goes.
+// An answer that is made in pieces. It belongs to its client and is destroyed with it. The client's
+// next request waits for its end.
 class LongAnswer {
  public:
   LongAnswer(FlowControl& flow, const std::shared_ptr<ConnectedClient>& client, uint32_t request_id);
 
-  // What makes it, and has a reference to this.
+  // Keeps the object that makes the answer and has a reference to this.
   void keep(std::shared_ptr<void> maker) { maker_ = std::move(maker); }
-  // Has a piece made when the next one may be. A piece that fails a check is answered with an error, and is
-  // the last.
+  // Runs `piece` when the next piece may be made. If it fails a check, the client gets an
+  // error, and no further piece is made.
   void next(std::function<void()> piece);
   void send(rpc::ServerMessage& message, bool last);
   bool has_room() const;  // the client has read enough for another piece
-  // Destroys this and, once it has returned from its call, its maker.
+  // Destroys this and, after the maker's current call has returned, the maker.
   void end();
 
  private:
@@ -60,27 +60,27 @@ class LongAnswer {
 
 class FlowControl {
  public:
-  // `drop`: closes the connection of a client, not within a call of this.
+  // `drop` closes a client's connection, but not during a call of this object.
   FlowControl(Core& core, std::function<void(ConnectedClient&)> drop);
   ~FlowControl();
 
-  // What a request takes until it has been answered: whoever will answer it holds it.
+  // The resources of a request until it has been answered. The handler keeps the ticket.
   class Ticket;
   Result<std::shared_ptr<Ticket>> begin(ConnectedClient& client);
   LongAnswer& begin_long_answer(const std::shared_ptr<ConnectedClient>& client, uint32_t request_id);
 
-  // A large request is coming (rpc::Connection).
+  // Whether a large request may be read (rpc::Connection).
   bool admit_frame(const std::shared_ptr<ConnectedClient>& client, size_t bytes);
   Status hold_descriptors(ConnectedClient& client, size_t held);
   bool may_handle(const std::shared_ptr<ConnectedClient>& client);
-  // Answers of one user that he has not read are bounded together. One connection may have a larger answer,
-  // or nobody could see a large cluster whole. False: the client is dropped as soon as nobody is at work with
-  // it.
+  // Bounds the total of a user's unread answers. A single connection may exceed the bound,
+  // because a large cluster could not be listed otherwise. False: the client is dropped as
+  // soon as no code works with it.
   bool may_hold_unread(ConnectedClient& client);
-  // Has something told to a client, in its user's turn and once it has read nearly all of what it was told.
+  // Runs `work` in the client's user's turn, once the client has read nearly everything that was sent.
   void in_turn(const std::shared_ptr<ConnectedClient>& client, std::function<void()> work);
-  void was_read(const std::shared_ptr<ConnectedClient>& client);  // all that was sent
-  void room_was_made(uint32_t uid);  // in this user's budget: who is held back may try again
+  void was_read(const std::shared_ptr<ConnectedClient>& client);  // everything that was sent
+  void room_was_made(uint32_t uid);  // in this user's budget: held-back requests may try again
 
  private:
   struct HeldBack {
@@ -93,7 +93,7 @@ class FlowControl {
 
   Core& core_;
   std::function<void(ConnectedClient&)> drop_;
-  std::unordered_map<uint32_t, std::deque<HeldBack>> held_back_;  // by user, in the order in which they came
+  std::unordered_map<uint32_t, std::deque<HeldBack>> held_back_;  // by user, in the order of arrival
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   Turns turns_;
 };

@@ -1,7 +1,7 @@
-// Answers that are dear to get, kept for a while: those of the name service, which may be on another machine.
+// KeptAnswers: a cache of expensive answers, those of the name service, which may run on another machine.
 //
-// How long each is kept is said with it. When there are too many, all are forgotten: they can be had again.
-// One thread.
+// Each answer says how long it may be kept. If there are too many, all are dropped, since they can
+// be asked for again. One thread.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +15,11 @@ class KeptAnswers {
  public:
   struct Answer {
     Value value{};
-    int64_t seconds = 0;  // that it may be kept
+    int64_t seconds = 0;  // for which it may be kept
   };
   explicit KeptAnswers(size_t most) : most_(most) {}
 
-  // `ask` returns an Answer; it is called where none is kept any more. Valid until the next call.
+  // Calls `ask`, which returns an Answer, if none is cached. The result is valid until the next call.
   template <typename Ask>
   const Value& get(const Key& key, int64_t now, const Ask& ask) {
     if (kept_.size() >= most_ && !kept_.contains(key)) kept_.clear();

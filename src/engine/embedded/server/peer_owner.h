@@ -1,4 +1,4 @@
-// The process at the other end of a connection, as an owner of what it asks for. Any thread.
+// Makes the process at the other end of a connection an Owner of what it asks for. Any thread.
 #pragma once
 
 #include "engine/embedded/state/job.h"
@@ -6,7 +6,7 @@
 
 namespace minke::engine {
 
-// While the connection lasts. Pid 0 where the process is gone, whoever has its number now.
+// Call it while the connection lasts. Pid 0 if the process is gone, even if its pid was reused.
 Owner owner_of_peer(const rpc::Peer& peer);
 
 }  // namespace minke::engine

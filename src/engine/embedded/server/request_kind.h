@@ -1,6 +1,6 @@
-// Which request it is: the number of its field in rpc::ClientMessage (rpc/messages.proto),
-// ClientMessage::kSubmit and so on. A name of its own, so that who is told of requests does not see all
-// messages.
+// RequestKind: the kind of a request, which is the number of its field in rpc::ClientMessage
+// (rpc/messages.proto): ClientMessage::kSubmit and so on. It has its own header, so that users of it
+// need not include all messages.
 #pragma once
 
 namespace minke::engine {

@@ -1,7 +1,7 @@
-// Who sent a request, and the way back to him: kept by whoever answers it, at once or later.
+// Requester: the sender of a request and the way back to them. The part that answers the request keeps it.
 //
-// It holds what the request takes until it has been answered (flow_control.h), and its client weakly: one who
-// has gone is told nothing. Cheap to copy. State's thread.
+// It holds the request's resources until the answer (flow_control.h), and its client weakly: a client that is
+// gone gets nothing. Cheap to copy. State's thread.
 #pragma once
 
 #include <cstdint>
@@ -26,10 +26,10 @@ class Requester {
   Requester(const std::shared_ptr<ConnectedClient>& client, uint32_t request_id,
             std::shared_ptr<FlowControl::Ticket> ticket);
 
-  std::shared_ptr<ConnectedClient> client() const { return client_.lock(); }  // null: he has gone
+  std::shared_ptr<ConnectedClient> client() const { return client_.lock(); }  // null: the client is gone
   void send(rpc::ServerMessage& message, bool last) const;
   void fail(const Error& error) const;
-  // Slurm's words for the failures that have none.
+  // Adds Slurm's words to failures without a text.
   void send_action(api::ActionReply reply) const;
 
  private:

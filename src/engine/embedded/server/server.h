@@ -1,9 +1,9 @@
-// The daemon's door: takes connections, and has their requests answered (dispatch.h), as many at a time as
-// flow_control.h says.
+// Server: accepts connections to the daemon and has their requests answered (dispatch.h), as many at a
+// time as flow_control.h allows.
 //
-// A request is bounded, comes from a user that the kernel names, and is always answered: with an error where
-// it cannot be understood, or where its user has used up a budget (engine/embedded/server/budgets.h). State's
-// thread.
+// A request has a bounded size and comes from a user whom the kernel identifies. It always gets an
+// answer: an error if it is malformed or its user has used up a budget
+// (engine/embedded/server/budgets.h). State's thread.
 #pragma once
 
 #include <functional>
@@ -34,12 +34,12 @@ class Server {
   Server(Core& core, os::UniqueFd listener, Hooks hooks);
   ~Server();
 
-  // Answers begin only when the state is complete: what comes earlier waits in the socket.
+  // Starts to answer. Call it when the state is complete; until then connections wait in the socket.
   void open();
   void close();
 
-  // A client whose connection is already there. `connect` makes it, with these callbacks; a socket's
-  // otherwise, and in tests one in memory.
+  // Adds a client that is already connected. `connect` makes the connection with these callbacks: a
+  // socket, or in tests one in memory.
   using Connect = std::function<std::unique_ptr<rpc::Connection>(rpc::Connection::Callbacks callbacks)>;
   void admit(const rpc::Peer& peer, const Connect& connect);
 
@@ -52,7 +52,7 @@ class Server {
                 std::vector<os::UniqueFd> descriptors);
   void handle(const std::shared_ptr<ConnectedClient>& client, rpc::ClientMessage message,
               std::vector<os::UniqueFd> descriptors);
-  // Says why, and hangs up.
+  // Sends the reason and closes the connection.
   void refuse(std::unique_ptr<rpc::Connection> connection, const Error& error);
 
   Core& core_;

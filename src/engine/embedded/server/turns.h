@@ -1,11 +1,11 @@
-// Whose work is done next: users take turns, by the time that their work has taken so far.
+// Turns: decides whose work is done next. Users take turns by the time that their work has taken so far.
 //
-// Requests, and the pieces of answers that are made bit by bit, stand in line here. Who has had least time is
-// served next, however many connections others have and however much they ask; of one user, what came first.
-// A user who was away begins with what the others have had, so that nobody saves up; what he had in excess is
-// held against him for some milliseconds of others' work at most.
+// Requests and pieces of long answers wait here. The user with the least time so far is served next, however
+// many connections and requests other users have; one user's work is done in order. A user who was away
+// starts with the least time of the others, so that nobody saves up time. Excess time counts against a user
+// for at most some milliseconds of others' work.
 //
-// Work is done from the event loop, and after some milliseconds the loop has its turn. State's thread.
+// Work runs from the event loop, and after some milliseconds the loop gets its turn. State's thread.
 #pragma once
 
 #include <chrono>
@@ -22,10 +22,10 @@ namespace minke::engine {
 class Turns {
  public:
   using Clock = std::function<std::chrono::nanoseconds()>;
-  // `clock`: the monotonic one, but in tests.
+  // `clock`: the monotonic clock, except in tests.
   explicit Turns(os::EventLoop& loop, Clock clock = {});
 
-  // Never called within add(). What it throws leaves by the event loop; the others' work stays in line.
+  // Never runs `work` inside the call. An exception leaves through the event loop; other work stays queued.
   void add(uint32_t uid, std::function<void()> work);
 
  private:
@@ -45,7 +45,7 @@ class Turns {
   Clock clock_;
   Users users_;
   size_t waiting_ = 0;  // of all users
-  Time begun_{0};       // what those who are served have had at the least; only grows
+  Time begun_{0};       // least time of the users who are served; only grows
   uint64_t served_ = 0;
   bool scheduled_ = false;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
