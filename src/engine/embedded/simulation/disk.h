@@ -1,17 +1,17 @@
-// The disk of the simulated machine: it forgets what was not synced when the power goes, fills up, and fails.
+// Disk: the simulated machine's disk. It loses what was not synced when the
+// power goes, fills up, and fails.
 //
-// The files are real ones below `root`; what they are written with are this program's own write(), fsync(),
-// rename() and so on, which stand in front of the C library's (disk.cpp) and keep, beside the real files,
-// what a disk would hold for certain. So whatever the engine, the launcher's journal and SQLite do with files
-// is held to what disks promise, without a word of it in them. Files elsewhere are none of this disk's
-// business.
+// The files are real ones below `root`. This program's own write(), fsync(), rename() and so on (disk.cpp)
+// replace those of the C library. Beside the real files they record what a disk would hold for certain. So
+// the engine, the launcher's journal and SQLite are tested against what disks promise, without any code of
+// their own for that. Other files are not affected.
 //
-// What is promised: a file's bytes are there once it was synced; before that all, some or none of what was
-// written since. Names (made, renamed, removed) become durable in their order, as journaling file systems do
-// it, and with any sync at the latest; of those since the last sync the first few are there. What is written
-// by mapped memory is lost.
+// The promises: after a sync, a file's bytes are there; before it, all, some or none of the bytes written
+// since. Names (made, renamed, removed) become durable in their order, as in journaling file systems, and
+// at the latest with any sync. After a power cut, the first few of the unsynced ones are there. Writes
+// through mapped memory are lost.
 //
-// One disk at a time. Any thread may use its files; the functions here are the simulation's thread's.
+// One disk at a time. Any thread may use its files; the functions here belong to the simulation's thread.
 #pragma once
 
 #include <sys/types.h>
@@ -33,22 +33,22 @@ class Disk {
   Disk(const Disk&) = delete;
   Disk& operator=(const Disk&) = delete;
 
-  void set_full(bool full);                          // ENOSPC for whatever needs more room
-  void set_failing(uint32_t one_in, uint64_t seed);  // EIO for one in so many writes and syncs; 0: none
-  void set_no_descriptors(bool none);                // EMFILE for whatever is opened
-  // Nothing changes any more, and nothing can be opened: a program that was killed takes itself apart here.
+  void set_full(bool full);                          // ENOSPC for calls that need more room
+  void set_failing(uint32_t one_in, uint64_t seed);  // EIO for one of `one_in` writes and syncs; 0: none
+  void set_no_descriptors(bool none);                // EMFILE for every open
+  // Nothing changes any more and nothing can be opened. Used while a killed program destroys its objects.
   void set_dead(bool dead);
-  // The power goes: what a machine finds that comes back. Nobody may have files open.
+  // Cuts the power: leaves what a machine would find after a reboot. No file may be open.
   void cut_power(std::mt19937_64& random);
   uint64_t syncs() const;
 
-  // For disk.cpp's functions alone. Each does what the system call does.
+  // Only for the functions in disk.cpp. Each behaves like the system call.
   static Disk* current();
   bool is_here(const std::string& path) const;
   int open(const std::string& path, int flags, mode_t mode);
   void closed(int fd);
   bool has(int fd) const;
-  ssize_t write(int fd, const void* bytes, size_t size, int64_t offset);  // -1: where the descriptor stands
+  ssize_t write(int fd, const void* bytes, size_t size, int64_t offset);  // offset -1: the current position
   int truncate(int fd, int64_t size);
   int sync(int fd);
   int rename(const std::string& from, const std::string& to);

@@ -1,9 +1,9 @@
-// One life of a daemon in virtual time: the whole engine on parts that the test holds in its hands.
+// Engine: one life of a daemon in virtual time: the whole engine on parts that the test controls.
 //
-// What is real: Core with all that is in it, recovery (Restart), the server's door and everything behind it,
-// the store, the launcher's table and journal. What is simulated: time, the event loop, the launcher's
-// process and its jobs (simulation/launcher.h), the times at which commits are made (simulation/store.h), and
-// connections. What happens depends on nothing but what the test gives, so a run can be repeated.
+// Real parts: Core with everything in it, recovery (Restart), the server and everything behind it, the store,
+// and the launcher's table and journal. Simulated parts: time, the event loop, the launcher's process and its
+// jobs (simulation/launcher.h), the times of commits (simulation/store.h), and connections. A run depends
+// only on what the test provides, so it can be repeated.
 //
 //   Agenda agenda;
 //   Machine machine(agenda, home, clock);
@@ -40,19 +40,19 @@ class ServerMessage;
 
 namespace minke::engine::simulation {
 
-// A cluster of one node: many CPUs, nothing measured, no GPUs.
+// A cluster of one node with `cpus` CPUs, without measurements and GPUs.
 config::Configuration simulated_configuration(const std::string& home, uint32_t cpus = 8);
-// A batch job's request with a key of its own. `program`: "run=30 exit=0 term=5", as Machine reads it.
+// A request for a batch job with this key. `program`: "run=30 exit=0 term=5", which Machine interprets.
 api::SubmitRequest batch_request(const std::string& key, const std::string& program, const std::string& home);
 
 class Engine;
 
-// A client's end of a connection. Answers come on the agenda; when the daemon dies, on_lost is called once,
-// and nothing more comes.
+// A client's end of a connection. Answers arrive by the agenda. When the daemon dies, on_lost is
+// called once, and nothing more comes.
 class Client {
  public:
   using Answer = std::function<void(const rpc::ServerMessage& answer)>;
-  // `answer`: each of them, of a stream until `last`. The message's request id is set here.
+  // `answer` gets each message of the answer, until `last`. Sets the message's request id.
   void ask(rpc::ClientMessage message, Answer answer);
   bool connected() const { return wire_->connected; }
   std::function<void()> on_lost;
@@ -65,11 +65,11 @@ class Client {
     os::EventLoop* loop = nullptr;  // the daemon's, while it lives
     std::function<Agenda::Time()> delay;
     rpc::Peer peer;
-    os::UniqueFd socket;                // nothing travels over it
-    rpc::Connection::Callbacks server;  // what the daemon does with what it receives
-    Client* client = nullptr;           // while there is one
+    os::UniqueFd socket;                // no data travels over it
+    rpc::Connection::Callbacks server;  // how the daemon handles what it receives
+    Client* client = nullptr;           // null when it is gone
     bool connected = true;
-    Agenda::Time to_server{0}, to_client{0};  // when what was sent last arrives
+    Agenda::Time to_server{0}, to_client{0};  // arrival of the last message sent
   };
   class ServerEnd;
   explicit Client(std::shared_ptr<Wire> wire) : wire_(std::move(wire)) {}
@@ -86,26 +86,26 @@ class Engine {
   struct Options {
     config::Configuration config = {};
     std::string boot_id = {};
-    std::function<Agenda::Time()> commit_delay = {};   // none: a millisecond each
-    std::function<Agenda::Time()> message_delay = {};  // of clients; none: at once
+    std::function<Agenda::Time()> commit_delay = {};   // empty: a millisecond each
+    std::function<Agenda::Time()> message_delay = {};  // of clients; empty: none
   };
   Engine(Agenda& agenda, LauncherHost& launcher, Options options);
-  ~Engine();  // as die()
+  ~Engine();  // like die()
 
-  // Opens the store, loads what is there, and asks for the launcher; ready() some time later. Errors: as the
-  // daemon's, which then ends.
+  // Opens the store, loads it, and connects to the launcher; ready() becomes true some time later. Errors are
+  // those of the daemon, which then ends.
   Status start();
   bool ready() const { return ready_; }
-  // Everything that is at hand. False: nothing was.
+  // Runs everything that is ready now. False: nothing was.
   bool turn() { return simulation::turn(loop_); }
-  // Of the commits that wait the first `made` reach the store, and nobody is told any more: it is about to
-  // die.
+  // The first `made` of the waiting commits reach the store, and no callback is
+  // called: the daemon is about to die.
   void finish_commits(size_t made);
-  // Killed.
+  // Kills the daemon.
   void die();
   bool dead() const { return core_ == nullptr; }
 
-  // Null while it is not ready: a real client would wait, or find nobody.
+  // Null while the daemon is not ready: a real client would wait or find nobody.
   std::unique_ptr<Client> connect(const rpc::Peer& peer = {::getpid(), ::geteuid(), ::getegid()});
 
   Core& core() { return *core_; }

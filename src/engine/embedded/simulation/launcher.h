@@ -1,15 +1,15 @@
 // The launcher in virtual time, with the machine that it runs on.
 //
-// Machine: the processes of jobs. They end at virtual times, outlive a killed launcher, and die with the
-// machine. It remembers every start of every program for ever: what the invariants are checked against.
+// Machine: the processes of jobs. They end at virtual times, survive a killed launcher, and die with the
+// machine. It remembers every start of every program, because the invariants are checked against these.
 //
-// LauncherModel: one life of a launcher process. Table and journal are the real ones (node/launch_table.h,
-// node/journal.h), and the rules are those of node/supervisor.h: what is known is never started again, what
-// is not in the journal is not launched, what ran under another launcher is cleared away and lost, an end is
-// kept until it is collected.
+// LauncherModel: one life of a launcher process. Table and journal are real (node/launch_table.h,
+// node/journal.h). The rules are those of node/supervisor.h: a known launch never starts again, nothing
+// starts that is not in the journal, launches of an earlier launcher are cleared away and lost, and an end
+// is kept until it is collected.
 //
-// SimulatedLauncher: the daemon's side, in place of node::LauncherClient. What travels between the two takes
-// its time, and is lost with either of them.
+// SimulatedLauncher: the daemon's side, in place of node::LauncherClient. Messages take time, and
+// are lost when either side dies.
 #pragma once
 
 #include <cstdint>
@@ -39,17 +39,17 @@ class SignalOrder;
 
 namespace minke::engine::simulation {
 
-constexpr uint64_t kMicrosecondsOfTask = 1000;  // that each is told to have used
+constexpr uint64_t kMicrosecondsOfTask = 1000;  // the usage that is reported for each task
 
-// One start of a program: what a user would see of it.
+// One start of a program, as a user would observe it.
 struct Start {
   node::LaunchKey launch;
   uint32_t rank = 0;
   unsigned boot = 0;
   int64_t time = 0;      // s since the epoch
   bool executed = true;  // false: its script was damaged
-  // The submission, and the task's index. After a power cut another may have the job's number: nobody had
-  // been told of it.
+  // The submission and the task's index. After a power cut another job may have the same number, because no
+  // client had been told the first one.
   std::string task = {};
 };
 
@@ -63,7 +63,7 @@ class Machine {
   int64_t now() const { return clock_(); }
   std::string boot_id() const { return "boot-" + std::to_string(boot_); }
   unsigned boot() const { return boot_; }
-  // Everything on it is gone.
+  // Kills everything on it.
   void reboot();
   uint32_t take_pid() { return next_pid_++; }
 
@@ -72,17 +72,17 @@ class Machine {
     uint32_t position = 0;
     uint32_t pid = 0;
     bool stopped = false;
-    int64_t term_grace = 0;  // s that it goes on after SIGTERM
-    Agenda::Time left{0};    // that it still runs, while stopped
+    int64_t term_grace = 0;  // s that it survives SIGTERM
+    Agenda::Time left{0};    // time that it still has to run, while stopped
     Agenda::Time ends{0};
-    int status = 0;  // wait(2) status with which it ends by itself
+    int status = 0;  // wait(2) status of its own exit
   };
-  // `script`: what the file held, or the command's words.
+  // `script`: the content of the script file, or the words of the command.
   Process& start(const node::LaunchState& launch, uint32_t position, const std::string& script);
   void signal(uint32_t pid, int number);
   const std::map<uint32_t, Process>& processes() const { return processes_; }
   std::vector<uint32_t> pids_of(const node::JobKey& job) const;
-  // Told of each end: the launcher that is there.
+  // Called for each end; the current launcher sets it.
   std::function<void(const Process& process, int status)> on_exit;
 
   const std::vector<Start>& starts() const { return starts_; }
@@ -105,7 +105,7 @@ class LauncherModel {
  public:
   using Sink = std::function<void(const node::LauncherMessage&)>;
   static Result<std::unique_ptr<LauncherModel>> create(Machine& machine);
-  ~LauncherModel();  // killed: nothing is told, nothing is synced, its jobs' processes go on
+  ~LauncherModel();  // kills it: nothing is told or synced, and its jobs go on
 
   void set_daemon(Sink sink);
   void launch(node::LaunchOrder order);
@@ -147,25 +147,25 @@ class LauncherModel {
   Sink sink_;
   uint32_t pid_;
   std::map<node::JobKey, Job> jobs_;
-  std::map<node::LaunchKey, std::vector<uint32_t>> pids_;  // by position; those that it started itself
+  std::map<node::LaunchKey, std::vector<uint32_t>> pids_;  // by position; only processes that it started
   bool sync_scheduled_ = false;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
-// What stands between daemon and launcher: the launcher's life, and whether one can be started.
+// The connection between daemon and launcher: the launcher's life, and whether one can be started.
 struct LauncherHost {
   explicit LauncherHost(Machine& on) : machine(on) {}
   Machine& machine;
-  std::unique_ptr<LauncherModel> launcher;  // empty: there is none
+  std::unique_ptr<LauncherModel> launcher;  // null: there is none
   bool can_start = true;
   unsigned started = 0;                 // launchers so far
   std::function<Agenda::Time()> delay;  // of a message
   std::string problem;                  // why the last one could not start
-  // Of the daemon that came last: what it has sent arrives even when it has died, until the next one comes.
+  // Of the last daemon. What it sent arrives even after its death, until the next daemon connects.
   std::shared_ptr<bool> connection;
   std::function<void()> on_kill;  // the connected daemon's client
 
-  void kill();  // kill -9 of the launcher
+  void kill();  // SIGKILL to the launcher
 };
 
 std::unique_ptr<node::LauncherClient> make_simulated_launcher(os::EventLoop& loop, LauncherHost& host,

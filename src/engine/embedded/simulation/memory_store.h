@@ -1,4 +1,4 @@
-// A store that keeps everything in memory, and reports each call before it returns. For tests alone.
+// MemoryStore: a store that keeps everything in memory and reports each call before it returns. For tests.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// One simulated machine for a test: its disk, its launcher, a daemon that can be killed and comes back, and a
-// user who asks one thing at a time.
+// OneMachine: a simulated machine for a test: a disk, a launcher, a daemon that can be killed and restarted,
+// and a client that sends one request at a time.
 //
 //   OneMachine one;
 //   const uint32_t job_id = one.submit("run=30");
@@ -7,7 +7,7 @@
 //   one.cut_power();
 //   EXPECT_EQ(one.record(job_id).state(), model::JOB_RUNNING);
 //
-// One thread; one at a time, as Disk is.
+// One thread. Only one at a time may exist, because of Disk.
 #pragma once
 
 #include <cstdint>
@@ -38,24 +38,24 @@ class OneMachine {
   OneMachine();  // its daemon is ready
   ~OneMachine();
 
-  // True: the condition came about. False: nothing will happen any more, or not within an hour.
+  // True: the condition came about. False: nothing more can happen, or it did not within an hour.
   bool run_until(const std::function<bool()>& condition);
   void run_for(std::chrono::milliseconds time);
 
-  // Of those commits that wait the first `made` reach the disk.
+  // Of the waiting commits, the first `made` reach the disk.
   void kill_daemon(size_t made = 0);
   void kill_launcher() { host_.kill(); }
-  // What was not synced is lost or kept, as `seed` has it.
+  // `seed` decides which unsynced changes are lost.
   void cut_power(uint64_t seed = 1);
-  void start_daemon();  // and its launcher, where there is none; ready when it returns
+  void start_daemon();  // and its launcher if there is none; returns when it is ready
 
-  // The answer that is marked as the last.
+  // Returns the message that is marked as the last.
   rpc::ServerMessage ask(const rpc::ClientMessage& message);
-  // The code of the error that it is answered with; 0: none.
+  // The code of the error in the answer; 0: none.
   uint32_t outcome_of(const rpc::ClientMessage& message);
   using Change = std::function<void(model::JobSpec& spec)>;
   uint32_t submit(const std::string& program, const Change& change = nullptr);
-  // A step of the job has started; nobody waits for its end.
+  // Starts a step of the job; nobody waits for its end.
   void run_step(uint32_t job_id, const std::string& program);
 
   model::JobRecord record(uint32_t job_id);
@@ -67,7 +67,7 @@ class OneMachine {
   LauncherHost& host() { return host_; }
   Engine& engine() { return *engine_; }
   int64_t clock_offset = 0;  // s by which the clock is wrong
-  // Of commits; a millisecond to begin with.
+  // Duration of commits; a millisecond at first.
   Agenda::Time commit_delay{std::chrono::milliseconds(1)};
 
  private:

@@ -1,5 +1,5 @@
-// Programs that the engine would run beside itself, as the mailer: none is started in a simulation, unless a
-// test stands in for them.
+// Replaces programs that the engine would start, such as the mailer. A simulation starts none,
+// unless a test provides a stand-in.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@
 
 namespace minke::engine::simulation {
 
-// For as long as it exists, os::start_detached() asks it. One at a time; one thread.
+// While it exists, os::start_detached() calls it. One at a time; one thread.
 class StandInForPrograms {
  public:
   using Start = std::function<Result<os::UniqueFd>(const os::DetachedCommand& command)>;

@@ -1,9 +1,9 @@
-// A small engine for very many short runs: without sockets, threads, disk or processes. Requests go in as
-// frames, time passes when the test says so, and what was launched ends when the test says so.
-// simulation/engine.h has a launcher and a store that behave as the real ones do under faults, and takes a
-// thousand times as long.
+// RequestEngine: a small engine for very many short runs, without sockets, threads, disk or processes.
+// Requests go in as frames. Time passes, and launched jobs end, only when the test says so.
+// simulation/engine.h has a launcher and a store that behave like the real ones under faults, but
+// takes a thousand times as long.
 //
-// Invariant: what happens depends on the calls alone, so the same ones lead to the same state.
+// Invariant: the state depends only on the calls, so equal calls lead to the same state.
 #pragma once
 
 #include <sys/socket.h>
@@ -32,7 +32,7 @@
 
 namespace minke::engine::simulation {
 
-// What is launched runs until it is told to end.
+// A launcher whose jobs run until the test ends them.
 class PatientLauncher final : public node::LauncherClient {
  public:
   PatientLauncher(os::EventLoop& loop, Callbacks callbacks) : loop_(loop), callbacks_(std::move(callbacks)) {}
@@ -73,7 +73,7 @@ class PatientLauncher final : public node::LauncherClient {
   void shutdown() override {}
   bool connected() const override { return connected_; }
 
-  // Ends one of those that run. False: there is none.
+  // Ends one of the running launches. False: there is none.
   bool end_one(size_t which, int32_t status) {
     if (running_.empty()) return false;
     const auto at = running_.begin() + static_cast<ptrdiff_t>(which % running_.size());
@@ -86,7 +86,7 @@ class PatientLauncher final : public node::LauncherClient {
   int64_t now = 0;
 
  private:
-  static constexpr uint32_t kNoProcess = 0x7ffffff0;  // above any that the kernel gives
+  static constexpr uint32_t kNoProcess = 0x7ffffff0;  // above all pids of the kernel
   using Key = std::pair<uint64_t, uint64_t>;
   static Key key_of(const node::LaunchId& id) {
     return {uint64_t{id.job_id()} << 32 | id.run(),
@@ -147,7 +147,7 @@ class RequestEngine {
 
   static constexpr int64_t kBeginning = 1'700'000'000;
 
-  // `now`: s since the epoch. A daemon that takes up what another left comes after it.
+  // `now`: s since the epoch. A daemon that continues another's state must have a later `now`.
   RequestEngine(config::Configuration configuration, std::shared_ptr<MemoryStore> store, OnAnswer on_answer,
                 int64_t now = kBeginning)
       : now_(now),
@@ -173,14 +173,14 @@ class RequestEngine {
   }
   ~RequestEngine() { server_->close(); }
 
-  // A frame from a process of this user, which has one connection.
+  // Delivers a frame from a process of this user, who has one connection.
   void send(uint32_t uid, const std::string& frame) {
     if (connections_[uid].expired()) connect(uid);
     if (const auto connection = connections_[uid].lock()) connection->callbacks.on_frame(frame, {});
     settle();
   }
-  // From now on who connects is this process, as the kernel says: owners of allocations and of steps live. On
-  // kernels that do not tell (before 6.5), where `uid` is this process's own.
+  // From now on clients are this process, so that owners of allocations and steps live. On kernels before
+  // 6.5, which do not report a peer's process, this works only if `uid` is this process's own.
   void let_owners_live() {
     int ends[2];
     MINKE_CHECK(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);

@@ -1,11 +1,11 @@
-// A cluster that meets every fault, as its seed has it, and what must hold whatever it meets.
+// Simulation: a cluster under random faults chosen by a seed, and the checks of what must always hold.
 //
-// For some virtual time users ask for things (jobs, arrays, allocations and steps in them, cancellations,
-// holds, requeues, changes), while processes are killed, the machine loses its power, the disk fills, fails
-// and is slow, and descriptors run out. Then the faults cease, what is held is released, and everything must
-// drain. What the users were told is compared with what the programs did and what the accounting has.
+// For some virtual time, users submit jobs, arrays, allocations and steps, and cancel, hold, requeue and
+// change them. Meanwhile processes are killed, the machine loses power, the disk fills, fails and is slow,
+// and descriptors run out. Then the faults cease, held jobs are released, and everything must finish. What
+// the users were told is compared with what the programs did and with the accounting.
 //
-// What must hold (the names of findings):
+// What must hold, by the names of findings:
 //   lost          an acknowledged job, or a step that ended, is in no record
 //   twice         a program ran more often than its job allowed
 //   waits         something that could run, and does not, or does not end
@@ -16,7 +16,7 @@
 //   orphan        a process, or a directory, outlives its job
 //   answer        a request was refused that should not have been
 //
-// Equal seeds and equal options make equal runs: digest() says so.
+// Equal seeds and options give equal runs; digest() proves it.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +45,7 @@ class ServerMessage;
 
 namespace minke::engine::simulation {
 
-inline constexpr uint32_t kCpus = 8;  // of the one node
+inline constexpr uint32_t kCpus = 8;  // of the single node
 
 struct SimulationOptions {
   uint64_t seed = 1;
@@ -57,7 +57,7 @@ struct SimulationOptions {
   bool fill_disk = true;  // ENOSPC
   bool no_descriptors = true;
   bool slow_disk = true;
-  bool print = false;  // what happens, to standard error
+  bool print = false;  // prints events to standard error
 };
 
 struct Finding {
@@ -66,7 +66,7 @@ struct Finding {
 
 class Simulation {
  public:
-  // `home`: an empty directory.
+  // `home` must be an empty directory.
   Simulation(const std::string& home, SimulationOptions options);
   ~Simulation();
   std::vector<Finding> run();
@@ -77,28 +77,28 @@ class Simulation {
   using Time = Agenda::Time;
   using Answer = Client::Answer;
 
-  // What a user asked for and was told.
+  // What a user asked for and what they were told.
   struct Submitted {
     std::string key;
     api::SubmitRequest request;
     uint32_t job_id = 0;   // 0: not acknowledged
-    bool refused = false;  // may be there nevertheless, where the disk failed
+    bool refused = false;  // it may exist nevertheless if the disk failed
     uint32_t tasks = 1;
     uint32_t cpus = 1;
     std::string account;
     bool may_requeue = true;
-    int64_t run = 0;  // s that its program takes
+    int64_t run = 0;  // run time of its program in s
     int exit_code = 0;
     bool interactive = false;
-    bool touched = false;  // cancelled, requeued, suspended: it may have ended for that
-    bool leaving = false;  // cancelled, or given back
+    bool touched = false;  // cancelled, requeued or suspended: it may have ended because of that
+    bool leaving = false;  // cancelled or given back
     bool depends = false;
   };
   struct Step {
     std::string key;
     uint32_t job_id = 0, run = 0, step_id = 0;
     bool started = false, ended = false;
-    unsigned boot = 0;  // in which it was told to have started
+    unsigned boot = 0;  // the boot in which its start was reported
   };
 
   uint64_t below(uint64_t limit) { return limit == 0 ? 0 : random_() % limit; }
@@ -122,7 +122,7 @@ class Simulation {
   // simulation_requests.cpp: users
   void schedule_requests();
   void request_something();
-  // Sends it until it is answered; `again`: also where the connection was lost before the answer.
+  // Sends it until it is answered. `again`: also if the connection was lost before the answer.
   void ask(rpc::ClientMessage message, bool again, Answer answer);
   void attempt_later(uint64_t id);
   void make_accounts();
@@ -140,7 +140,7 @@ class Simulation {
   void count_event();
   void fault();
   void for_a_while(uint64_t most_seconds, std::function<void()> end);
-  // The same of what keeps changes from being stored.
+  // The same for faults that keep changes from being stored.
   void refuse_for_a_while(uint64_t most_seconds, std::function<void()> end);
   void kill_launcher();
   void power_cut();
@@ -152,7 +152,7 @@ class Simulation {
   void check_acknowledged();
   void check_end();
   using Records = std::vector<store::AccountedJob>;
-  using Runs = std::vector<const model::JobRecord*>;  // of one job, or one task: the last run is the last
+  using Runs = std::vector<const model::JobRecord*>;  // of one job or task, in the order of the runs
   void check_drained();
   Records all_records();
   void check_job(const Submitted& job, const Records& all);
@@ -162,9 +162,9 @@ class Simulation {
   void check_steps(const Records& all);
   void check_usage(const Records& all);
   void check_directories();
-  // Whether what ran then was lost: with its launcher, or with the machine.
+  // Whether a run in that time was lost with its launcher or with the machine.
   bool lost_between(int64_t from, int64_t until) const;
-  // Whether something that was done a little before may not have been stored.
+  // Whether a change shortly before `time` may not have been stored.
   bool refused_before(int64_t time) const;
   const Submitted* submitted_as(uint32_t job_id) const;
 
@@ -176,7 +176,7 @@ class Simulation {
   Machine machine_;
   LauncherHost host_;
   config::Configuration config_;
-  std::unique_ptr<Engine> engine_;  // while there is one
+  std::unique_ptr<Engine> engine_;  // null while there is none
   bool daemon_is_due_ = false;
   bool faults_ = true;
   bool slow_ = false;
@@ -188,15 +188,15 @@ class Simulation {
 
   std::vector<std::shared_ptr<Submitted>> jobs_;
   std::vector<std::shared_ptr<Step>> asked_steps_;
-  std::map<uint64_t, std::function<void()>> attempts_;   // requests that are not answered yet
-  std::map<uint64_t, std::shared_ptr<Client>> clients_;  // of those of them that are being asked
+  std::map<uint64_t, std::function<void()>> attempts_;   // requests without an answer so far
+  std::map<uint64_t, std::shared_ptr<Client>> clients_;  // of the attempts that are being sent
   uint64_t next_client_ = 0;
   uint64_t next_key_ = 0;
   std::map<std::string, uint32_t> account_cpus_;  // GrpTRES=cpu of each account
-  std::vector<int64_t> launcher_deaths_, boots_;  // when
+  std::vector<int64_t> launcher_deaths_, boots_;  // the times
   unsigned daemon_deaths_ = 0;
-  bool disk_failed_ = false;                           // with EIO, ever
-  std::vector<std::pair<int64_t, int64_t>> refusals_;  // when the disk took nothing, or not all
+  bool disk_failed_ = false;                           // with EIO, at any time
+  std::vector<std::pair<int64_t, int64_t>> refusals_;  // when the disk refused some or all writes
   std::vector<Finding> findings_;
   uint64_t digest_ = 0xcbf29ce484222325;
 };

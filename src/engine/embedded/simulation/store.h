@@ -1,10 +1,10 @@
-// The store in virtual time: commits are made one after the other, at times of the agenda.
+// SimulatedStore: the store in virtual time. Commits are made one after the other at times of the agenda.
 //
-// The real store is behind it, with its threads; each call waits until the thread has done all of it, so that
-// what happens is in one order only. A commit is reported some time after it was handed in, as from a disk
-// that takes its time; when the program dies before that, it has been made or it has not.
+// The real store is behind it, with its threads. Each call waits until the thread has finished, so that there
+// is only one order of events. A commit is reported some time after it was handed in, as from a slow disk. If
+// the program dies before that, the commit may or may not have been made.
 //
-// Belongs to the simulation's thread.
+// It belongs to the simulation's thread.
 #pragma once
 
 #include <deque>
@@ -22,7 +22,7 @@ namespace minke::engine::simulation {
 
 class SimulatedStore final : public store::Store {
  public:
-  using Delay = std::function<Agenda::Time()>;  // of the next commit
+  using Delay = std::function<Agenda::Time()>;  // duration of the next commit
   SimulatedStore(Agenda& agenda, std::unique_ptr<store::Store> real, Delay delay)
       : agenda_(agenda), real_(std::move(real)), delay_(std::move(delay)) {}
 
@@ -70,7 +70,7 @@ class SimulatedStore final : public store::Store {
     return real_->array_task(array_job_id, index);
   }
 
-  // The program dies: of what waits the first `made` commits have been made, and nobody is told.
+  // The program dies: the first `made` of the waiting commits are made, and no callback is called.
   void die(size_t made) {
     for (size_t i = 0; i < made && i < waiting_.size(); ++i) (void)make(std::move(waiting_[i].batch));
     waiting_.clear();
@@ -99,7 +99,7 @@ class SimulatedStore final : public store::Store {
     std::promise<Status> outcome, quiet;
     real_->commit(std::move(batch), [&](Status status) { outcome.set_value(std::move(status)); });
     Status made = outcome.get_future().get();
-    // What the thread does after its report (a checkpoint) is over when it takes up the next commit.
+    // What the thread does after its report (a checkpoint) is finished when it takes the next commit.
     real_->commit({}, [&](Status status) { quiet.set_value(std::move(status)); });
     quiet.get_future().wait();
     return made;

@@ -1,5 +1,5 @@
-// The cluster that requests are tested on: three nodes with two GPUs each on one machine, a partition of all
-// of them and one of the first alone, and users of whom each has his own jobs.
+// The cluster for tests of requests: three nodes with two GPUs each on one machine, a partition of all nodes
+// and one of only the first, and several users.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace minke::engine::simulation {
 
-// `settings`: more of minke.toml, before its tables; `tables`: after them. Errors: as the daemon's.
+// `settings`: lines of minke.toml before its tables; `tables`: lines after them. Errors: those of the daemon.
 Result<config::Configuration> three_nodes(const std::string& home, std::string_view settings,
                                           std::string_view tables);
 

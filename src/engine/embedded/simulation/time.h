@@ -1,12 +1,12 @@
 // Virtual time.
 //
-// Agenda: what happens at which time. Time stands still while something is done, and jumps to the next event
-// when nothing is left to do now; events of one time happen in the order in which they were noted. So a run
-// depends on nothing but what it is given, and an hour takes no longer than what happens in it.
+// Agenda: a schedule of events. Time stands still while code runs, and jumps to the next event when nothing
+// is left to do now. Events at the same time run in the order in which they were added. So a run depends only
+// on its input, and an hour takes no longer than the events in it.
 //
-// Whatever is linked with this library has os::EventLoop in virtual time (stand_ins.cpp): what is posted and
-// deferred runs in turn(), timers are events of the agenda, descriptors are looked at in each turn, signals
-// never come. One thread, but for post().
+// A program that links this library has os::EventLoop in virtual time (stand_ins.cpp): posted and deferred
+// work runs in turn(), timers are events of the agenda, descriptors are checked in each turn, and signals
+// never come. One thread, except for post().
 #pragma once
 
 #include <algorithm>
@@ -31,8 +31,8 @@ class Agenda {
   void after(Time delay, std::function<void()> event) { at(now_ + delay, std::move(event)); }
 
   bool empty() const { return events_.empty(); }
-  Time next() const { return events_.begin()->first.first; }  // must not be empty
-  // Moves the time to the next event, and lets it happen. False: there is none.
+  Time next() const { return events_.begin()->first.first; }  // requires that it is not empty
+  // Moves the time to the next event and runs it. False: there is none.
   bool step() {
     if (events_.empty()) return false;
     auto event = events_.extract(events_.begin());
@@ -47,7 +47,7 @@ class Agenda {
   uint64_t noted_ = 0;
 };
 
-// Event loops that are made while it lives have this agenda. It is needed before any is.
+// Event loops that are made while it lives use this agenda. It must exist before any event loop.
 class LoopsOn {
  public:
   explicit LoopsOn(Agenda& agenda);
@@ -59,7 +59,7 @@ class LoopsOn {
   Agenda* before_;
 };
 
-// Does what is at hand on the loop, then what was deferred. False: nothing was.
+// Runs the work that is ready on the loop, then the deferred work. False: there was none.
 bool turn(os::EventLoop& loop);
 
 }  // namespace minke::engine::simulation
