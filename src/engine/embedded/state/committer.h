@@ -1,9 +1,9 @@
-// What has changed, on its way to the store.
+// Committer: brings changes to the store.
 //
-// Changes of a burst are collected and handed over once, when the burst has been handled. A job is written as
-// it is at that moment, however often it changed. Where the store cannot commit (a full disk), state changes
-// are kept and tried again every second; new submissions, which go through submit(), are refused instead.
-// Order: what is handed over earlier is durable earlier. Owned by the state's thread.
+// Changes of a burst are collected and handed over once when the burst has been handled. A job is written as
+// it is then, however often it changed. If the store cannot commit (full disk), state changes are kept and
+// tried again every second, but new submissions, which go through submit(), are refused. Order: what is
+// handed over earlier is durable earlier. Owned by the state's thread.
 #pragma once
 
 #include <functional>
@@ -28,32 +28,32 @@ class Committer {
  public:
   Committer(os::EventLoop& loop, store::Store& store, State& state);
 
-  void job_changed(uint32_t job_id);  // also when it ended: it leaves memory once that is durable
-  void run_ended(store::JobRow row);  // of a job that is requeued: its earlier run, for the record
+  void job_changed(uint32_t job_id);  // also when it ended: it leaves memory once its end is durable
+  void run_ended(store::JobRow row);  // records the earlier run of a job that is requeued
   void step_changed(const model::StepRecord& step);
   void spec_changed(store::SpecRow row);
   void series_changed(store::SeriesRow row);
-  void row_changed(store::Row row);       // of a table of records: store/tables.h
-  void set_aside(store::DamagedRow row);  // what is noted after it may take its place
-  // Runs `work` when all changes noted so far are durable.
+  void row_changed(store::Row row);       // a row of a table of records: store/tables.h
+  void set_aside(store::DamagedRow row);  // a later change may replace the row
+  // Runs `work` when all changes recorded so far are durable.
   void when_durable(std::function<void()> work);
-  // The same for what a full disk must not hold up, as the end of a job that has filled it: also once they
-  // could not be stored for now.
+  // The same for work that a full disk must not delay, such as the end of a job that has filled it: `work`
+  // also runs once the changes could not be stored for now.
   void when_tried(std::function<void()> work);
-  // What the store has of the job is what is known of it here.
+  // Whether the store has the current state of the job.
   bool is_stored(const Job& job) const;
-  // The same for whoever waits for an answer: where the changes cannot be stored for now, that is the answer.
-  // They are kept, and tried again.
+  // The same for a client that waits for an answer. If the changes cannot be stored for now, `answer` gets
+  // that error; they are kept and tried again.
   void when_stored(std::function<void(const Status& stored)> answer);
 
-  // A batch of its own, which is not tried again. `done` runs on the state's thread.
+  // Commits a separate batch, which is not retried. `done` runs on the state's thread.
   void submit(store::Batch batch, std::function<void(Status)> done);
 
-  // Why commits fail at the moment; empty: they do not.
+  // Why commits fail at the moment; empty: they succeed.
   const std::string& problem() const { return problem_; }
-  // Called when problem() begins or ceases.
+  // `tell` is called when problem() begins or ceases.
   void on_problem(std::function<void()> tell) { tell_problem_ = std::move(tell); }
-  // Calls back once nothing is left to be written.
+  // Runs `work` once nothing is left to write.
   void when_idle(std::function<void()> work);
 
  private:
@@ -83,7 +83,7 @@ class Committer {
   std::shared_ptr<Group> in_flight_;  // at most one group of state changes at a time
   unsigned submissions_in_flight_ = 0;
   uint64_t probes_ = 0;
-  size_t most_jobs_ = 0;  // in memory, since memory was last given back
+  size_t most_jobs_ = 0;  // the most jobs in memory since memory was last given back
   std::string problem_;
   std::function<void()> tell_problem_;
   std::unique_ptr<os::EventLoop::Timer> retry_;

@@ -1,8 +1,8 @@
-// One job as the daemon holds it in memory: small, because hundreds of thousands may wait.
+// Job: one job in the daemon's memory. It is small, because hundreds of thousands may wait.
 //
-// What the user asked for (Submission) is immutable, kept in its serialised form, and shared by the tasks of
-// an array; `scontrol update` gives the job another Submission. What only running jobs have is in Details.
-// Jobs that ended are not in memory: the store has them. Owned by the state's thread.
+// Submission, what the user asked for, is immutable, serialised, and shared by the tasks of an array;
+// `scontrol update` gives the job another one. Details has what only running jobs need. Ended jobs are not in
+// memory; the store has them. Owned by the state's thread.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +30,8 @@ namespace minke::engine {
 constexpr uint32_t kNoTask = 0xffffffff;
 constexpr uint32_t kUnlimited = 0xffffffff;
 
-// Of a spec, what short lists show and what the counts of nodes, tasks and CPUs follow from. 0: not given.
-// The texts point into what it was read from.
+// The fields of a spec that short lists show and that determine the counts of nodes, tasks and CPUs. 0: not
+// given. The texts point into the spec that they were read from.
 struct BriefSpec {
   std::string_view name, account, partition, qos;
   int64_t begin_time = 0;
@@ -44,12 +44,12 @@ struct BriefSpec {
 struct Submission {
   uint32_t spec_id = 0;
   std::string spec_bytes;  // a serialised model::JobSpec
-  // Contents are shared by most submissions of a user: one string each for all of them (State interns them).
+  // Most submissions of a user share these contents, so State interns them: one string for all.
   std::shared_ptr<const store::ContentHash> script;
   std::shared_ptr<const store::ContentHash> environment;
-  std::vector<std::string> partitions;  // at least one: those asked for, or the default one of the time
+  std::vector<std::string> partitions;  // at least one: the requested ones, or the default at submission
   bool uses_dependencies = false;
-  bool any_dependency = false;  // "?": one of them is enough
+  bool any_dependency = false;  // "?": one fulfilled dependency is enough
   bool kill_on_invalid_dependency = false;
   bool interactive = false;
   bool overcommit = false;
@@ -61,22 +61,22 @@ struct Submission {
   uint16_t mail_types = 0;  // text::MailType
 
   model::JobSpec spec() const;
-  BriefSpec brief_spec() const;  // a tenth of the work
+  BriefSpec brief_spec() const;  // ten times cheaper than spec()
 };
 
-// `script` and `environment` are left for the caller to set.
+// Leaves `script` and `environment` to the caller.
 Submission make_submission(uint32_t spec_id, const model::JobSpec& spec,
                            const std::string& default_partition);
 
 struct ArrayTasks {
   TaskSet waiting;           // not empty
-  uint32_t max_running = 0;  // %N; 0: no throttle. As stored; ArrayGroup has the one in force.
+  uint32_t max_running = 0;  // %N; 0: no throttle. As stored; ArrayGroup has the current one
 };
 
-// An interactive allocation lives as long as the process that asked for it.
+// The process that asked for an interactive allocation, which lives as long as the process.
 struct Owner {
   int32_t pid = 0;
-  uint64_t start_ticks = 0;  // since boot, from /proc/PID/stat: tells a reused pid
+  uint64_t start_ticks = 0;  // since boot, from /proc/PID/stat: reveals a reused pid
 };
 
 class OwnerWatch;
@@ -86,40 +86,40 @@ struct Details {
   ~Details();
 
   std::string reason_detail;
-  std::vector<model::Dependency> dependencies;  // with what has become of them
+  std::vector<model::Dependency> dependencies;  // with their current state
   google::protobuf::RepeatedPtrField<model::NodeAllocation> nodes;
-  int script_node = 0;    // which of them runs the script
+  int script_node = 0;    // index of the node that runs the script
   std::string partition;  // the one it runs in
-  model::Usage usage;     // of the steps that ended
-  double billing = 0;     // units of what it holds; 0: its CPUs
+  model::Usage usage;     // of its ended steps
+  double billing = 0;     // billing units of its resources; 0: its number of CPUs
   Owner owner;
   std::unique_ptr<OwnerWatch> owner_watch;
-  std::unique_ptr<os::EventLoop::Timer> terminate_timer;  // when its processes are told to end
+  std::unique_ptr<os::EventLoop::Timer> terminate_timer;  // for telling its processes to end
   uint32_t next_step_id = 0;
-  int32_t batch_pid = 0;   // of the script's shell, while it runs
-  bool launched = false;   // the launcher has been told, or has told us
-  bool announced = false;  // this run's end, in the script's output
-  // Of one that has been suspended: when it last was suspended or went on, how long it had run until then,
-  // and how long it has been suspended in all (to which what passes while it is suspended is yet to be
-  // added).
+  int32_t batch_pid = 0;   // the script's shell, while it runs
+  bool launched = false;   // the launcher has the order, or has reported the launch
+  bool announced = false;  // the end of this run was written to the script's output
+  // For a job that was ever suspended: when it last was suspended or resumed, how
+  // long it had run until then, and for how long it was suspended in total,
+  // without a suspension in progress.
   int64_t suspend_time = 0;
   int64_t pre_suspend_seconds = 0;
   int64_t suspended_seconds = 0;
-  // It has been told to give way to another: by then (s since the epoch; not stored; 0: it has not), and what
-  // becomes of it.
+  // It was told to give way to another job: its deadline (s since the epoch; not stored; 0: it was not told),
+  // and whether it is requeued then.
   int64_t grace_end = 0;
   bool requeue_when_preempted = false;
-  int64_t kill_time = 0;        // SIGKILL is due; 0: not being killed
+  int64_t kill_time = 0;        // when SIGKILL is due; 0: it is not being killed
   bool warned = false;          // --signal has been sent
-  uint32_t mailed_percent = 0;  // of the time limit: the last mark that a mail told of
+  uint32_t mailed_percent = 0;  // of the time limit: the last mark for which mail was sent
   bool requeue_when_ended = false;
-  // How it will have ended, once it has: set when it is being stopped. JOB_PENDING: by its own exit code.
+  // The state with which it will end; set when it is being stopped. JOB_PENDING: by its own exit code.
   model::JobState ending_as = model::JOB_PENDING;
   model::StateReason ending_reason = model::WAIT_NO_REASON;
 };
 
-// The state of a job. Everybody reads it; only a transition of Lifecycle writes it, which tells whoever keeps
-// count, and State, which makes a job of what is stored.
+// The state of a job. Everybody may read it. Only transitions of Lifecycle, which send the events, and State,
+// which loads stored jobs, write it.
 class CurrentState {
  public:
   CurrentState() = default;
@@ -140,19 +140,19 @@ class CurrentState {
 
 struct Job {
   uint32_t id = 0;
-  uint32_t array_job_id = 0;      // 0: not of an array
-  uint32_t array_task = kNoTask;  // kNoTask with array_job_id set: the record of the tasks that wait
+  uint32_t array_job_id = 0;      // 0: not in an array
+  uint32_t array_task = kNoTask;  // kNoTask if array_job_id is set: the record of the waiting tasks
   uint32_t uid = 0;
   uint32_t gid = 0;
   uint32_t priority = 0;  // 0: held
   uint32_t time_limit_minutes = kUnlimited;
   uint32_t restarts = 0;
-  uint32_t association = 0;    // charged for it; 0: none
+  uint32_t association = 0;    // that it is charged to; 0: none
   uint32_t qos = 0;            // 0: none
   uint32_t partition_qos = 0;  // of its first partition; 0: none
   uint32_t cancelled_by_uid = 0;
-  uint32_t het_job_id = 0;  // of a heterogeneous job's first component; 0: not of such a job
-  uint16_t het_offset = 0;  // of the component; its id is het_job_id + het_offset
+  uint32_t het_job_id = 0;  // id of the first component; 0: not a heterogeneous job
+  uint16_t het_offset = 0;  // the component's; its id is het_job_id + het_offset
   uint16_t het_size = 0;
   int32_t exit_code = 0;
   int32_t derived_exit_code = 0;
@@ -162,15 +162,15 @@ struct Job {
   bool configuring =
       false;  // it has its nodes, and PrologSlurmctld runs (engine/embedded/launching/prologs.h)
   bool requeue_allowed = true;
-  bool closes_record = false;   // it was the last task of a record of several, and has its id
+  bool closes_record = false;   // was the last task of a record of several, and has its id
   bool queued = false;          // in the scheduler's queue
-  uint8_t choices = 1;          // at most so many entries there: its partitions, times its reservations
+  uint8_t choices = 1;          // the most entries it has there: partitions times reservations
   bool special_exit = false;    // held after a requeue with State=SpecialExit
-  bool committed = false;       // its submission is durable: it may start
-  bool dirty = false;           // what the store has is older
+  bool committed = false;       // its submission is durable, so it may start
+  bool dirty = false;           // the store has an older state
   bool counted = false;         // in the ledger of Accounts
-  bool fixed_priority = false;  // somebody has set it: no factors
-  double static_priority = 0;   // of multifactor priority: what does not change with time
+  bool fixed_priority = false;  // somebody has set it: factors do not change it
+  double static_priority = 0;   // multifactor priority: the part that time does not change
   int64_t submit_time = 0;
   int64_t eligible_time = 0;
   int64_t start_time = 0;
@@ -181,18 +181,18 @@ struct Job {
 
   bool is_array_record() const { return array != nullptr; }
   bool is_het_leader() const { return het_job_id == id; }
-  // A batch script is its to run. An allocation has none, nor have the further components of a heterogeneous
-  // job.
+  // Whether it runs a batch script. Allocations have none, nor have the further
+  // components of heterogeneous jobs.
   bool has_script() const { return submission->script != nullptr; }
   bool holds_nodes() const {
     return state == model::JOB_RUNNING || state == model::JOB_SUSPENDED || completing;
   }
-  // s since the epoch at which it has to have given way to another; 0: it has not been asked to.
+  // The time (s since the epoch) until which it must give way to another job; 0: it was not asked to.
   int64_t grace_end() const { return details ? details->grace_end : 0; }
   bool has_node(const std::string& name) const;
-  int64_t limit_end() const;  // s since the epoch at which its time limit is over; needs a limit and a start
+  int64_t limit_end() const;  // end of its time limit, s since the epoch; needs a limit and a start
   bool ended() const { return state >= model::JOB_COMPLETE; }
-  // Its own exit code; 0 for one that was stopped, whatever with.
+  // Its own exit code; 0 if it was stopped in any way.
   int32_t own_exit_code() const {
     return state == model::JOB_COMPLETE || state == model::JOB_FAILED || state == model::JOB_OOM ? exit_code
                                                                                                  : 0;

@@ -1,8 +1,8 @@
-// Which jobs a request means, of those that its sender may know of.
+// JobMatcher: which jobs a request selects, among those that its sender may know of.
 //
-// A filter is made ready once and then asked about each job: that takes time by the values in it plus the
-// jobs, never by their product. Whoever answers with jobs asks selected() of each, and so shows nobody what
-// PrivateData keeps from him. Pure; any thread.
+// A filter is prepared once and then applied to each job. This costs the number of its values plus the number
+// of jobs, never their product. Every answer with jobs checks each with selected(), so nobody sees what
+// PrivateData hides from them. Pure; any thread.
 #pragma once
 
 #include <cstdint>
@@ -25,14 +25,14 @@ enum JobState : int;
 
 namespace minke::engine {
 
-// Whose jobs a user sees.
+// Whose jobs a user may see.
 struct Viewer {
   uint32_t uid = 0;
   bool sees_all = true;
   bool sees(uint32_t job_uid) const { return sees_all || uid == job_uid; }
 };
 
-// Values of one field of a filter; none means any.
+// The values of one field of a filter; no value means any.
 template <typename Value>
 class WantedValues {
  public:
@@ -50,20 +50,20 @@ class JobMatcher {
   // The filter must outlive it.
   JobMatcher(const api::JobFilter& filter, Viewer viewer);
 
-  // The sender may see it, and the filter's job ids mean it; none mean all.
+  // Whether the sender may see it and the filter's job ids include it; no ids mean all.
   bool selected(const Job& job) const;
   bool selected(const model::JobRecord& record) const;
-  // The same, or one of its tasks that wait is named.
+  // The same, or true if the filter names one of its waiting tasks.
   bool touches(const Job& job) const;
-  // The sender may see this user's jobs, and the filter wants them.
+  // Whether the sender may see this user's jobs and the filter selects them.
   bool is_of(uint32_t uid) const { return viewer_.sees(uid) && uids_.admit(uid); }
-  // Whether a job, as Queries::full_record() has it, passes everything but job ids and states.
+  // Whether a job from Queries::full_record() passes all of the filter except job ids and states.
   bool passes(const model::JobRecord& record) const;
   bool has_state(model::JobState state) const { return states_.admit(static_cast<int>(state)); }
 
  private:
   struct Named {
-    bool whole = false;  // without tasks or components
+    bool whole = false;  // named without tasks or components
     std::unordered_set<uint32_t> components;
     TaskSet tasks;
   };
@@ -78,12 +78,12 @@ class JobMatcher {
   WantedValues<int> states_;
 };
 
-// More indices than this no array has; so many a request may name, some of them more than once.
+// No array has more indices than this. A request may name kMostNamed of them, with repetitions.
 constexpr uint32_t kMostIndices = 4000002;
 constexpr uint64_t kMostNamed = uint64_t{4} * kMostIndices;
-// How many ranges of indices a request may name, and an array's record may be left with.
+// The most ranges of indices that a request may name, and that an array's record may be left with.
 constexpr int kMostRanges = 32768;
-// Adds ranges as they were named, cut off where no array has indices.
+// Adds ranges as the request named them, cut to the indices that arrays can have.
 void add_ranges(const google::protobuf::RepeatedPtrField<model::IndexRange>& given,
                 google::protobuf::RepeatedPtrField<model::IndexRange>& ranges);
 

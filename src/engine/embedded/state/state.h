@@ -1,9 +1,9 @@
-// The cluster's jobs: all that wait or run, and those that ended but are not yet durable as such.
+// State: the cluster's jobs: all that wait or run, and those whose end is not durable yet.
 //
-// Invariants: job ids are unique and only grow; an array's waiting tasks are one record with the array's id,
-// and a task gets a record and an id of its own when it is split off (the last one keeps the array's), as in
-// Slurm. Data and lookups only: the decisions are in scheduling, lifecycle, steps and dependencies. State's
-// thread.
+// Invariants: job ids are unique and only grow. The waiting tasks of an array are one record with
+// the array's id. A task that is split off gets its own record and id; the last one keeps the
+// array's, as in Slurm. Data and lookups only: Scheduling, Lifecycle, Steps and Dependencies make
+// the decisions. State's thread.
 #pragma once
 
 #include <cstdint>
@@ -24,17 +24,17 @@ class JobRecord;
 
 namespace minke::engine {
 
-// What is known of an array beyond its records in memory.
+// What is known of an array beside its records in memory.
 struct ArrayGroup {
   std::set<uint32_t> jobs;                       // ids of its records in memory
-  std::set<uint32_t> sets;                       // of them, those of several tasks
-  std::unordered_map<uint32_t, uint32_t> tasks;  // and those of one task, by its index
+  std::set<uint32_t> sets;                       // those of them with several tasks
+  std::unordered_map<uint32_t, uint32_t> tasks;  // those with one task, by its index
   uint32_t running = 0;
   uint32_t max_running = 0;  // 0: no throttle
-  uint64_t ended = 0;        // tasks, all since submission
-  uint64_t succeeded = 0;    // of them, with exit code 0
-  int32_t highest_exit = 0;  // of those that ended under this daemon
-  int32_t lowest_exit = 0;   // of those of them that failed; 0: none has
+  uint64_t ended = 0;        // ended tasks since the submission
+  uint64_t succeeded = 0;    // those of them with exit code 0
+  int32_t highest_exit = 0;  // of the tasks that ended under this daemon
+  int32_t lowest_exit = 0;   // of the failed ones among these; 0: none failed
 };
 
 class State {
@@ -50,36 +50,36 @@ class State {
   uint32_t take_job_id() { return next_job_id_++; }
   void skip_job_ids_to(uint32_t used) { next_job_id_ = std::max(next_job_id_, used + 1); }
 
-  // The components in memory of the heterogeneous job that `job` belongs to, by offset; of another job:
-  // itself.
+  // The components in memory of the heterogeneous job that `job` belongs to, by offset. For
+  // any other job, the job itself.
   std::vector<Job*> components(const Job& job);
 
   ArrayGroup* find_array(uint32_t array_job_id);
   void set_throttle(uint32_t array_job_id, uint32_t max_running);
-  // The record of task `index`: its own, or the one of the tasks that wait; null where there is none.
+  // The record of task `index`: its own, or that of the waiting tasks; null if there is none.
   Job* find_task(uint32_t array_job_id, uint32_t index);
 
-  // Takes task `index`, which must wait, out of an array's waiting tasks; the result is that task's own
-  // record. The record of the last waiting task becomes the task itself.
+  // Splits task `index`, which must wait, off an array's waiting tasks, and returns the task's own record.
+  // For the last waiting task this is the array's record itself.
   Job& split_task(Job& array, uint32_t index);
-  // Takes those of `chosen` that wait out, if there are any: into one record with an id of its own, for tasks
-  // to which the same is done. Null: none of them waits. All of them: the record itself.
+  // Splits the waiting ones of `chosen` off into one record with its own id, for tasks that get the same
+  // change. Null: none waits. If all waiting tasks are chosen, the array's record itself.
   Job* split_tasks(Job& array, const TaskSet& chosen);
-  // Puts what split_tasks() has just taken out back, as if nothing had been done.
+  // Undoes a split_tasks() that was just made.
   void join_tasks(Job& array, Job& tasks);
-  // The same as split_task() for a task that had been given its id before a restart; null where the index
-  // does not wait, or cannot have had that id.
+  // Like split_task(), for a task that had this id before a restart. Null if the task does not
+  // wait, or cannot have had that id.
   Job* split_task_as(Job& array, uint32_t index, uint32_t job_id);
 
   std::shared_ptr<const store::ContentHash> intern(const store::ContentHash& hash);
   const std::string& user_name(uint32_t uid);
   const std::string& group_name(uint32_t gid);
 
-  // The record without its spec.
+  // The record of the job without its spec.
   model::JobRecord record_of(const Job& job);
-  void write_record(const Job& job, model::JobRecord& record);  // the same into an empty one
+  void write_record(const Job& job, model::JobRecord& record);  // the same into an empty record
   store::JobRow row_of(const Job& job);
-  // A job as the store has it.
+  // Makes a job from its stored row.
   std::unique_ptr<Job> job_of(const store::JobRow& row, std::shared_ptr<const Submission> submission);
 
  private:

@@ -1,9 +1,9 @@
-// A set of indices of an array's tasks, as arithmetic runs: four millions of them are one run.
+// TaskSet: a set of indices of array tasks as arithmetic runs, so that four million indices can be one run.
 //
-// Invariants: the runs ascend, and none begins before the one before it has ended, so that an index is found
-// by halving. Runs that were given otherwise (0-8:2 and 1-7:2, or the same index twice) are sorted out when a
-// set is made. What is done to many indices at once takes time by the runs and indices meant, never by their
-// product. Pure; any thread.
+// Invariants: the runs ascend and do not overlap, so that an index is found by bisection. Ranges
+// that were given otherwise (0-8:2 with 1-7:2, or an index twice) are normalised when a set is
+// made. Operations on many indices take time by the number of runs and indices involved, never by
+// their product. Pure; any thread.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ namespace minke::engine {
 
 class TaskSet {
  public:
-  // Whether a set can be made of these ranges at a bearable cost: none is upside down, all indices are below
-  // the limit, and together they do not count more than so many.
+  // Whether a set of these ranges has a bearable cost: each range is ascending, all indices are below
+  // `limit`, and they are at most `most` in total.
   static bool is_bearable(const google::protobuf::RepeatedPtrField<model::IndexRange>& ranges, uint32_t limit,
                           uint64_t most);
 
@@ -27,11 +27,11 @@ class TaskSet {
   bool empty() const { return count_ == 0; }
   uint64_t size() const { return count_; }
   size_t ranges() const { return runs_.size(); }
-  uint32_t first() const;  // the lowest; must not be empty
+  uint32_t first() const;  // the lowest; requires that it is not empty
   uint32_t pop_first();
   bool contains(uint32_t index) const;
-  bool remove(uint32_t index);  // false where it is not there
-  // Takes out what is in `chosen` too; the result is that.
+  bool remove(uint32_t index);  // false if it is not in the set
+  // Removes the indices that are in `chosen` too, and returns them.
   TaskSet take(const TaskSet& chosen);
   void add(const TaskSet& others);
   void write(model::ArraySpec& spec) const;  // ranges only
@@ -47,7 +47,7 @@ class TaskSet {
   static uint64_t size_of(uint32_t first, const Run& run) {
     return (uint64_t{run.last} - first) / run.step + 1;
   }
-  // The run that an index would be in.
+  // The run that could contain the index.
   Runs::const_iterator run_of(uint32_t index) const;
 
   Runs runs_;
