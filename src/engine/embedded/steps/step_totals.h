@@ -1,4 +1,4 @@
-// What a step used in all, added up from its tasks; and a job, from its steps. Pure.
+// Adds up the usage of a step from its tasks, and that of a job from its steps. Pure.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,12 @@ class Usage;
 
 namespace minke::engine {
 
-// Adds what one task used. `several`: the step has more tasks than this one, so that it is worth knowing
-// which of them used the most and the least.
+// Adds the usage of one task. `several`: the step has more tasks, so the result records which of
+// them used the most and the least.
 void add_task_usage(model::Usage& step, const model::Usage& task, uint32_t rank, const std::string& node,
                     bool several);
 
-// Adds what a step used; of the step with the largest process, the size of that.
+// Adds the usage of a step. The largest process of all steps determines the peak size.
 void add_step_usage(model::Usage& job, const model::Usage& step);
 
 }  // namespace minke::engine

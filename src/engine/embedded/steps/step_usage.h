@@ -1,4 +1,4 @@
-// What running steps use at this moment, task by task. State's thread.
+// The current usage of running steps, task by task. State's thread.
 #pragma once
 
 #include <sys/types.h>
@@ -13,12 +13,12 @@ class TaskUsage;
 
 namespace minke::engine {
 
-// The processes of the machine, read once for all steps of an answer.
+// Reads the machine's processes once, for all steps of an answer.
 class UsageReader {
  public:
   UsageReader() : processes_(node::read_all_processes()) {}
 
-  // Fills in `task` for the task whose first process is `root`; 0: it has ended.
+  // Fills in `task` for the task with the first process `root`; 0: the task has ended.
   void read(pid_t root, api::TaskUsage& task) const;
 
  private:

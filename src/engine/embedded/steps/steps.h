@@ -1,10 +1,10 @@
 // Steps: what srun runs inside a job's allocation.
 //
-// A step takes CPUs of its job that no other step holds, unless it overlaps; without --exact it takes all of
-// the job's CPUs on its nodes, as in Slurm. One that does not fit yet waits, in order. It lives as long as
-// the srun that asked for it: when that process is gone, the step is killed. It is reported ended once its
-// end is durable. A step's launch is known to the launcher with all that a restarted daemon needs; a request
-// that is sent again finds its step by its key. State's thread.
+// A step takes CPUs of its job that no other step holds, unless it overlaps. Without --exact it takes
+// all CPUs of the job on its nodes, as in Slurm. A step that does not fit yet waits, in order. When the
+// srun process that asked for a step is gone, the step is killed. Its end is reported once it is
+// durable. The launcher keeps everything about a step that a restarted daemon needs. A repeated request
+// finds its step by its key. State's thread.
 #pragma once
 
 #include <cstddef>
@@ -55,8 +55,8 @@ class Steps : public RunListener {
  public:
   explicit Steps(Core& core) : core_(core) {}
 
-  // To the srun that asked. `client` tells its connection from others, also from a later one of the same
-  // srun.
+  // Reports to the srun that asked. `client` identifies its connection, which may differ from a
+  // later connection of the same srun.
   struct Report {
     const void* client = nullptr;
     std::function<void(const api::StepEvent& event)> tell;
@@ -66,64 +66,64 @@ class Steps : public RunListener {
     explicit operator bool() const { return tell != nullptr; }
   };
   static constexpr size_t kKeyBytes = 16;
-  // Errors: Slurm's. Otherwise the step starts now or later, and `report` is called until StepEnded.
+  // Errors are Slurm's. On success the step starts now or later, and `report` is called until StepEnded.
   Status create(const api::CreateStepRequest& request, std::vector<os::UniqueFd> descriptors,
                 const Owner& owner, Report report);
-  // The client went away: it is told no more of this step. The step goes on until the owner's process is
-  // gone; one that still waits is given up.
+  // The client is gone and gets no more reports of this step. The step goes on until its owner's process is
+  // gone; a waiting step is dropped.
   void forget_report(uint32_t job_id, const std::string& key, const void* client);
 
   void step_launched(const node::Launch& launch) override;
   void step_task_ended(const node::Launch& launch) override;
   void step_ended(const node::Launch& launch) override;
-  // A batch step by itself is its job, and has no record where there is no other step.
+  // The batch step stands for its job, and has no record if there is no other step.
   void script_ended(Job& job, const node::TaskEnd& end, int32_t status, int64_t end_time) override;
-  // As stored: what was changed of a step since it was launched, and that it has ended, for when it is
-  // recovered.
+  // Restores a stored step: changes since its launch, and
+  // whether it has ended, for recover().
   void restore(const model::StepRecord& record);
   void recover(const node::Launch& launch);
-  // After the inventory: those that the launcher does not know never ran, or are lost.
+  // After the inventory: steps that the launcher does not know never ran, or are lost.
   void fail_unknown(const node::Inventory& inventory);
 
-  // The job is being stopped: the sruns of its steps are told, and why. The launcher gets the signals from
-  // the caller; when the last step has ended, an allocation without a script ends. False where no step runs.
+  // The job is being stopped: tells the sruns of its steps why. The caller sends the signals to the launcher.
+  // An allocation without a script ends with its last step. False: no step runs.
   bool abort(const Job& job, const std::string& why);
-  void job_ended(Job& job);       // its steps end with it, whatever the launcher still has to say
-  void announce(const Job& job);  // to their sruns: its steps are told to end
+  void job_ended(Job& job);       // ends its steps, whatever the launcher may still report
+  void announce(const Job& job);  // tells their sruns that the steps are being ended
   void signal(const Job& job, uint32_t step_id, uint32_t signal);
-  // Ends it: SIGCONT and SIGTERM now, SIGKILL after KillWait.
+  // Ends the step: SIGCONT and SIGTERM now, SIGKILL after KillWait.
   void cancel(const Job& job, uint32_t step_id);
-  // Kills what steps of the job run on a node that is about to be no longer the job's.
+  // Kills the tasks of the job's steps on a node that the job is about to lose.
   void leave(const Job& job, const std::string& node);
-  // Changes the time limit of a running step, or of all of the job's; until a restart, after which the one
-  // they began with holds again. Fails where no such step runs.
+  // Changes the time limit of one running step, or of all of the job, until a restart; then the original
+  // limit applies again. Error: no such step runs.
   Status set_time_limit(uint32_t job_id, std::optional<uint32_t> step_id, uint32_t minutes);
-  // Those that run, by number; `from`: the first that is meant, and so many at most.
+  // The running steps by number, at most `most` from step id `from` on.
   std::vector<model::StepRecord> of_job(uint32_t job_id, uint32_t from = 0, size_t most = SIZE_MAX) const;
-  std::vector<pid_t> pids_of(uint32_t job_id) const;  // of the tasks of its running steps
-  // What the running steps of a job use now; the same of them.
+  std::vector<pid_t> pids_of(uint32_t job_id) const;  // tasks of its running steps
+  // Adds the current usage of the same running steps of a job.
   void add_usage(const Job& job, const UsageReader& reader, api::StepUsageReply& reply, uint32_t from = 0,
                  size_t most = SIZE_MAX) const;
-  // Has the srun of a running step show the tasks' output to the sattach behind `socket` as well. `uid`: who
-  // asks.
+  // Makes the srun of a running step send the tasks' output also to the sattach
+  // behind `socket`. `uid`: who asks.
   Status attach(const api::AttachStepRequest& request, uint32_t uid);
   bool has_running(uint32_t job_id) const;
   bool runs(uint32_t job_id, uint32_t step_id) const;
 
  private:
-  // What its user is charged for: the step while there is one, the rest until it has been launched.
+  // Charges to the user: `step` lasts as long as the step, the others until it has been launched.
   struct Charges {
     Budgets::Charge step, bytes, descriptors;
   };
   struct Step {
-    StepTag tag;  // what it is, and what it holds
+    StepTag tag;  // what it is and what it holds
     Report report;
     bool started = false;
     bool killed = false;
     bool out_of_time = false;
     bool out_of_memory = false;
     std::vector<pid_t> pids;  // by rank; 0: the task has ended
-    bool announced = false;   // its end, on the srun's standard error
+    bool announced = false;   // its end was reported on the srun's standard error
     std::unique_ptr<OwnerWatch> owner_watch;
     std::unique_ptr<os::EventLoop::Timer> kill_timer;
     std::unique_ptr<os::EventLoop::Timer> limit_timer;  // of its own time limit
@@ -135,23 +135,23 @@ class Steps : public RunListener {
     Owner owner;
     Report report;
     Charges charges = {};
-    Status refused = {};  // why it cannot begin, if it has not ended
+    Status refused = {};  // why it cannot start, unless it has ended
   };
-  // Error: EAGAIN, and which budget is used up.
+  // Error: EAGAIN, and the budget that is used up.
   Result<Charges> charges_for(uint32_t uid, const api::CreateStepRequest& request, size_t descriptors);
   struct JobSteps {
     std::map<uint32_t, Step> running;
     std::deque<Waiting> waiting;
   };
 
-  void collect(const node::LaunchId& id);  // once what is known of its end is durable
-  // The launcher has a step that is over, or whose run is: it is collected when the store has its record.
+  void collect(const node::LaunchId& id);  // once its outcome is durable
+  // The launcher reports a step that, or whose run, is over. Collects it when the store has its record.
   void take_left_over(const node::Launch& launch, const Step& step);
   struct LeftOver;
   void find_left_over_in(const Result<std::vector<store::AccountedJob>>& chunk, LeftOver& left);
-  // Asked for again, and not running: it has ended, or never began.
+  // For a repeated request whose step does not run: it has ended or was never started.
   void find_ended(uint32_t uid, Waiting resent);
-  // One part of the store's answer; an empty one is the last.
+  // Handles one part of the store's answer; an empty one is the last.
   void find_ended_in(const Result<std::vector<store::AccountedJob>>& chunk, Waiting& waiting, bool& found);
   Status create_new(Job& running, Waiting waiting);
   static void add_held(const StepTag& tag, StepNode& node);
@@ -182,7 +182,7 @@ class Steps : public RunListener {
   Core& core_;
   std::map<uint32_t, JobSteps> jobs_;
   std::map<std::pair<uint32_t, uint32_t>, model::StepRecord> restored_;  // by job and step, until recovered
-  bool recovered_ = false;                                               // what ran when this daemon came
+  bool recovered_ = false;                                               // earlier runs are settled
 };
 
 }  // namespace minke::engine
