@@ -1,6 +1,6 @@
-// What the daemon has done since it started, or since it was told to count anew: what sdiag shows.
+// Diagnostics: counters of what the daemon has done since its start or since the last reset, for sdiag.
 //
-// Counters only: nothing is decided by them, nothing of them is stored. State's thread.
+// No decision depends on them, and they are not stored. State's thread.
 #pragma once
 
 #include <cstdint>
@@ -31,13 +31,13 @@ class Diagnostics {
   void jobs_submitted(uint64_t count) { submitted_ += count; }
   void job_started() { ++started_; }
   void job_ended(model::JobState state, model::StateReason reason);
-  // A scheduling pass over a queue of that length.
+  // Counts a scheduling pass over a queue of that length.
   void pass_made(const sched::PassResult& result, uint64_t queue_length, uint64_t microseconds);
-  // A request of this kind was dealt with; what it waited for afterwards is not counted.
+  // Counts a handled request of this kind. `microseconds` excludes later waiting.
   void request_handled(RequestKind kind, uint32_t uid, uint64_t microseconds);
 
   void reset();
-  // All but what the caller knows: jobs pending and running, connections.
+  // Writes everything except jobs pending, jobs running and connections, which the caller knows.
   void write(api::DiagnosticsReply& reply, const std::function<std::string(uint32_t uid)>& user_name) const;
 
  private:

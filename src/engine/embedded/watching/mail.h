@@ -1,11 +1,11 @@
-// Messages about jobs, from the event to the mail server: which events are told to whom, the durable queue of
-// what waits to be sent, and its repeated sending.
+// Mail: messages about jobs. It decides who is told of which event, keeps a durable queue of unsent
+// messages, and sends them, with retries.
 //
-// Invariants: a message is stored in the same commit as the event that it tells of, and is removed when a
-// mail server has taken it, has refused it for good, or the time to try is over. It may arrive twice (when
-// the daemon dies between the sending and that commit), with the same Message-ID. `minke mailer` sends; at
-// most one runs, and nothing here waits for it. Jobs that ask for no mail cost one test of a bit. State's
-// thread.
+// Invariants: a message is stored in the same commit as its event. It is removed when a mail server
+// has taken it or refused it for good, or when the time for retries is over. If the daemon dies
+// between sending and that commit, the message may arrive twice, with the same Message-ID. `minke
+// mailer` sends; at most one runs, and nothing here waits for it. For jobs without mail the cost is
+// the test of one bit. State's thread.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ class Mail : public JobListener {
   explicit Mail(Core& core);
   ~Mail() override;
 
-  // What waited when the last daemon ended, from the store's settings.
+  // Restores unsent messages from the store's settings.
   void restore(store::LoadedRows& rows);
 
   void job_started(Job& job, Start) override {
@@ -52,24 +52,24 @@ class Mail : public JobListener {
   void never_starts(const Job& job) {
     if (wanted(job, text::kMailInvalidDepend)) add(job, model::MAIL_INVALID_DEPEND);
   }
-  // When the job, which runs, will have used up the next part of its time limit that is to be told of
-  // (s since the epoch; 0: none), and what to do then.
+  // The time (s since the epoch; 0: none) at which the running job reaches the next part of its time limit
+  // for which mail is sent, and the call at that time.
   int64_t next_mark(const Job& job) const override;
   void mark_reached(Job& job) override;
 
-  // Whom the job's mail is for where it does not say, and there is a domain for such: as scontrol shows it.
+  // Fills in the default address of the job's mail if there is a mail domain: scontrol shows it.
   void complete_address(model::JobSpec& spec, uint32_t uid) const;
 
   bool configured() const;
   size_t waiting() const { return waiting_.size(); }
 
  private:
-  struct Sending;  // what a mailer is busy with
-  struct Hour {    // of one user
+  struct Sending;  // the batch that a mailer is sending
+  struct Hour {    // messages to one user
     int64_t begin = 0;
     uint32_t messages = 0;
     uint64_t suppressed = 0;
-    model::MailMessage last;  // of those suppressed
+    model::MailMessage last;  // the last suppressed message
   };
 
   bool wanted(const Job& job, int types) const {
@@ -92,7 +92,7 @@ class Mail : public JobListener {
   void set_timer();
 
   Core& core_;
-  std::map<uint64_t, model::MailMessage> waiting_;  // durable; by id, which is the order of events
+  std::map<uint64_t, model::MailMessage> waiting_;  // durable; by id, in the order of the events
   std::unordered_map<uint32_t, Hour> hours_;        // by uid
   uint64_t next_id_ = 1;
   std::unique_ptr<Sending> sending_;

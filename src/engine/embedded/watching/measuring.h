@@ -1,7 +1,7 @@
-// What running jobs and their GPUs use, sampled every now and then, kept as a series for each run.
+// Measuring: samples what running jobs and their GPUs use, and keeps a series for each run.
 //
-// A thread reads control groups, /proc and the GPUs' driver, which may take their time; it sleeps while
-// nobody asks it. The timer that asks runs only while jobs run. Everything else is the state's thread's.
+// A separate thread reads control groups, /proc and the GPU driver, which may be slow; it sleeps between
+// questions. The timer runs only while jobs run. Everything else belongs to the state's thread.
 #pragma once
 
 #include <chrono>
@@ -45,39 +45,39 @@ class Measuring : public JobListener {
   ~Measuring() override;
 
   void job_started(Job& job, Start start) override;
-  // One that runs since before this daemon: what was stored of it goes on.
+  // Continues the stored series of a job that an earlier daemon started.
   void adopt(const Job& job);
-  // Adds what was measured of it to its usage, and stores its series. Before its record is written.
+  // Adds the measurements to the job's usage and stores its series. Runs before its record is written.
   void job_freed(Job& job, int64_t end_time) override;
-  // After a job's last run: what it wrote of its own progress goes into its record, too.
+  // After a job's last run, the training metrics that it wrote go into its record too.
   void job_ended(Job& job, bool) override { keeper_.job_ended(job); }
-  // Adds what was measured while the step ran, until its end or now. `gpus`: by node, of the step.
+  // Adds the measurements during the step, until its end or now. `gpus`: the step's GPUs by node.
   void add_usage(const Job& job, model::StepRecord& step, const std::vector<model::GpuDevice>& gpus) const;
-  // Stores the series as they are: the daemon is about to stop.
+  // Stores all series, because the daemon is about to stop.
   void store_all();
 
   using Part = std::function<void(rpc::ServerMessage& message, bool last)>;
   void query(const api::QueryMeasurementsRequest& request, Viewer viewer, const Part& part);
 
-  // Why the GPUs cannot be asked now; empty: they can, or there are none.
+  // Why the GPUs cannot be queried now; empty: they can, or there are none.
   const std::string& gpu_problem() const { return gpu_problem_; }
 
  private:
   void track(const Job& job);
-  static constexpr double kFresh = 0.5;  // seconds for which a sample is as good as a new one
+  static constexpr double kFresh = 0.5;  // seconds for which a sample counts as current
   struct Track {
     uint32_t run = 0;
     Series series;
     double joules = 0;
-    size_t stored = 0;  // samples seen when it was stored last
+    size_t stored = 0;  // samples seen at the last store()
     size_t seen = 0;
   };
-  struct Round;  // one time that the thread is asked
+  struct Round;  // one question to the thread
   class Reader;
 
   void ask();
   void received(const Round& round);
-  struct Spent {  // since the round before
+  struct Spent {  // since the last round
     double seconds = 0;
     uint64_t cpu_milliseconds = 0;  // of the whole machine
     double cpu_joules = 0;
@@ -87,7 +87,7 @@ class Measuring : public JobListener {
   void take_gpus(const Round& round);
   void add_sample(Track& track, const node::JobUse& use, const Spent& spent, const Round& round);
   void lost_gpus(std::map<std::string, std::string> lost);
-  std::map<std::string, double> gpu_joules(const Round& round);  // since the round before, by UUID
+  std::map<std::string, double> gpu_joules(const Round& round);  // since the last round, by UUID
   void store(uint32_t job_id, Track& track);
   void answer(const api::QueryMeasurementsRequest& request, Viewer viewer, const Part& part);
   void add_running(const api::QueryMeasurementsRequest& request, Viewer viewer,
@@ -100,16 +100,16 @@ class Measuring : public JobListener {
   std::unique_ptr<os::EventLoop::Timer> timer_;
   bool armed_ = false, asking_ = false;
   std::vector<std::function<void()>> when_received_;
-  // Of the last round.
+  // Values of the last round.
   double last_seconds_ = 0;
   node::MachineUse machine_;
   double machine_cores_ = 0, machine_watts_ = 0;
-  bool gpus_answered_ = false;  // the last time
+  bool gpus_answered_ = false;  // in the last round
   std::map<std::string, model::Sample::Gpu> gpus_;
   std::map<std::string, uint64_t> gpu_millijoules_;
   std::string gpu_problem_;
   MetricKeeper keeper_;
-  std::unique_ptr<Reader> reader_;  // the last: its thread ends first
+  std::unique_ptr<Reader> reader_;  // the last member: its thread ends first
 };
 
 }  // namespace minke::engine

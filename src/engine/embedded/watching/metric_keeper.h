@@ -1,9 +1,9 @@
-// Has the metrics of jobs put into their accounting records when they end, by a process of its own
-// (`minke keep-metrics`), which reads their owners' files with their owners' rights.
+// MetricKeeper: copies the training metrics of ended jobs into their accounting records. A separate process
+// (`minke keep-metrics`) reads the owners' files with the owners' rights.
 //
-// Of jobs that ran for a while only: looking into a directory costs more than a short job does; `minke jobs`
-// looks for what is missing. One process at a time, for all jobs that ended meanwhile. What is lost with the
-// daemon is found by `minke jobs`, too. The state's thread.
+// It skips short jobs, because looking into a directory costs more than they do; `minke jobs` finds what is
+// missing. One process at a time serves all jobs that have ended meanwhile. `minke jobs` also finds what is
+// lost with the daemon. State's thread.
 #pragma once
 
 #include <cstdint>

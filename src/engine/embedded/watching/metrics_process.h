@@ -1,5 +1,5 @@
-// The process that serves /metrics (`[metrics]`): started, and started anew some time after it has ended. It
-// ends when the daemon does, for its input is closed then. State's thread.
+// MetricsProcess: runs the process that serves /metrics (`[metrics]`) and restarts it some time after it
+// ends. It ends with the daemon, because its input is closed then. State's thread.
 #pragma once
 
 #include <memory>
@@ -14,11 +14,11 @@ struct Core;
 class MetricsProcess {
  public:
   explicit MetricsProcess(Core& core) : core_(core) {}
-  void start();  // nothing where the configuration names no address
+  void start();  // does nothing if no address is configured
 
  private:
   Core& core_;
-  os::UniqueFd lifeline_, output_;  // `output` is closed when it ends
+  os::UniqueFd lifeline_, output_;  // `output_` closes when the process ends
   std::unique_ptr<os::EventLoop::Watch> watch_;
   std::unique_ptr<os::EventLoop::Timer> timer_;
 };

@@ -1,9 +1,9 @@
-// Lines for the standard error of processes that own allocations (scontrol notify of an salloc).
+// OwnerNotices: writes lines to the standard error of processes that own allocations (scontrol notify).
 //
-// That is a file of the user's choice, which may be one that he may only read, or one that never answers. So
-// the daemon opens nothing: `minke say-to-owner` writes each line in a child that has the user's rights
-// (helpers/say_to_owner.cpp). One at a time for each user; those that wait count as well (Budget::
-// kHelperProcesses). State's thread.
+// The user chooses that file; it may be read-only for them or never respond. So the daemon does not open
+// it: `minke say-to-owner` writes each line in a child with the user's rights
+// (helpers/say_to_owner.cpp). One at a time per user; waiting lines count against the budget too
+// (Budget::kHelperProcesses). State's thread.
 #pragma once
 
 #include <sys/types.h>
@@ -27,7 +27,7 @@ class OwnerNotices {
  public:
   explicit OwnerNotices(Core& core) : core_(core) {}
 
-  // Returns at once; a line that cannot be written is left. Error: EAGAIN, and which budget is used up.
+  // Returns at once. A line that cannot be written is dropped. Error: EAGAIN, and the budget that is used up.
   Status say(const Job& job, const std::string& message);
 
  private:
@@ -39,15 +39,15 @@ class OwnerNotices {
   };
   struct OfUser {
     std::deque<Notice> waiting;
-    Budgets::Charge charge;  // of the one that runs
-    os::UniqueFd running;    // open as long as the program runs
+    Budgets::Charge charge;  // for the running one
+    os::UniqueFd running;    // open while the program runs
     std::unique_ptr<os::EventLoop::Watch> watch;
   };
 
   void start_next(uid_t uid);
 
   Core& core_;
-  std::map<uid_t, OfUser> users_;  // those for whom something waits or runs
+  std::map<uid_t, OfUser> users_;  // users for whom something waits or runs
 };
 
 }  // namespace minke::engine

@@ -1,5 +1,5 @@
-// The process that owns a step or an allocation: watched, to say when it is gone, and written to. State's
-// thread.
+// OwnerWatch: watches the process that owns a step or an allocation, and reports
+// when it is gone. State's thread.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@ namespace minke::engine {
 
 class OwnerWatch {
  public:
-  // `on_gone` is called once, never inside the constructor, not after destruction; it may destroy the watch.
+  // Calls `on_gone` once, never in the constructor or after destruction; it may destroy the watch.
   OwnerWatch(os::EventLoop& loop, const Owner& owner, std::function<void()> on_gone);
 
  private:
@@ -26,7 +26,7 @@ class OwnerWatch {
   std::function<void()> on_gone_;
   os::UniqueFd process_;
   std::unique_ptr<os::EventLoop::Watch> watch_;
-  std::unique_ptr<os::EventLoop::Timer> next_look_;  // while this process has no descriptor to spare
+  std::unique_ptr<os::EventLoop::Timer> next_look_;  // used while no descriptor is available
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

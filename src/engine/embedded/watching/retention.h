@@ -1,6 +1,6 @@
-// How long the record of ended jobs is kept: [accounting] purge_jobs_after. Once a day, and when the
-// configuration is read, the store is told to forget what ended before. Without that, nothing is forgotten.
-// State's thread.
+// Retention: how long records of ended jobs are kept ([accounting] purge_jobs_after). Once a
+// day, and when the configuration is read, the store removes older ones. Without that setting
+// nothing is removed. State's thread.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ class Retention {
  public:
   explicit Retention(Core& core) : core_(core) {}
 
-  void policy_changed();  // at the start, too
+  void policy_changed();  // call it at the start, too
 
  private:
   void purge();

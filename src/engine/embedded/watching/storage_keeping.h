@@ -1,11 +1,11 @@
-// What the cluster does about its tiers of storage by the calendar: snapshots, and the purge of scratch.
+// StorageKeeping: scheduled work on storage tiers: snapshots, and the purge of scratch.
 //
-// A process of its own does it (minke storage-keep, cli/storage/keep.cpp), keeps where it is in files of its
-// own, and says when it wants to be started again. The daemon only starts it, so that no file system that
-// hangs keeps it. State's thread.
+// A separate process does it (minke storage-keep, cli/storage/keep.cpp), keeps its progress in its own files,
+// and says when it wants to be started again. The daemon only starts it, so that a hanging file system cannot
+// block the daemon. State's thread.
 //
-// Another one, as root, keeps count of the tiers while they change (minke storage-watch), and ends when the
-// daemon reads its output no more.
+// Another process, as root, counts the tiers' contents as they change (minke storage-watch). It ends when the
+// daemon no longer reads its output.
 #pragma once
 
 #include <memory>
@@ -24,12 +24,12 @@ class StorageKeeping {
   explicit StorageKeeping(Core& core);
   ~StorageKeeping();
 
-  void start();  // when the daemon is ready, and when the configuration has changed
+  void start();  // call it when the daemon is ready, and after changes of the configuration
 
  private:
   // A process that runs as long as the daemon.
   struct Helper {
-    std::vector<std::string> command;  // empty: there is to be none
+    std::vector<std::string> command;  // empty: it must not run
     os::UniqueFd output;
     std::unique_ptr<os::EventLoop::Watch> watch;
     std::unique_ptr<os::EventLoop::Timer> again;

@@ -1,13 +1,13 @@
-// strigger: programs that users have run once a job has ended or comes to its time limit, nodes go down, come
-// up, drain or stay idle, or the configuration is read again.
+// Triggers (strigger): programs that users have run when a job ends or reaches its time limit, when
+// nodes go down, come up, drain or stay idle, or when the configuration is read again.
 //
-// Invariants: a trigger is durable, and pulled once: it leaves the store before its program starts, but for
-// permanent ones. Nodes are compared with how they stood when they were last looked at, which is done only
-// while there is a trigger about nodes: what had happened before it was set pulls nothing. A program runs as
-// the user who set it, in a process of its own that ends it after five minutes (`minke trigger-program`), and
-// not beyond his budget (Budget::kHelperProcesses). It is outside all jobs, their limits and the guard of the
-// GPUs: on a shared cluster only operators set triggers, as with Slurm where SlurmUser is not root. State's
-// thread.
+// Invariants: a trigger is durable and fires once: it leaves the store before its program starts,
+// unless it is permanent. Nodes are compared with their state at the last look. They are looked at
+// only while a trigger watches nodes, so earlier events fire nothing. A program runs as the user
+// who set the trigger, in a process that kills it after five minutes (`minke trigger-program`),
+// within the user's budget (Budget::kHelperProcesses). It runs outside of all jobs, their limits
+// and the GPU guard. So on a shared cluster only operators may set triggers, as in Slurm where
+// SlurmUser is not root. State's thread.
 #pragma once
 
 #include <cstdint>
@@ -43,10 +43,10 @@ class Triggers : public JobListener {
   explicit Triggers(Core& core);
 
   void restore(store::LoadedRows& rows);
-  void go_on();  // jobs are there again: what has happened meanwhile is noticed
+  void go_on();  // call it when jobs are loaded: notices what has happened meanwhile
 
-  // Errors: Slurm's. All of them or none is set. Only by operators; in personal mode that is whose cluster it
-  // is.
+  // Sets all triggers or none. Errors are Slurm's. Only operators may do so; in personal
+  // mode the cluster's user is one.
   Status set(const api::SetTriggersRequest& request, uint32_t uid, uint32_t gid);
   Status clear(const api::ClearTriggersRequest& request, uint32_t uid);
   void query(uint32_t uid, api::TriggersReply& reply) const;
@@ -56,23 +56,23 @@ class Triggers : public JobListener {
   void job_ended(Job& job, bool) override {
     if (!triggers_.empty()) pull_job_end(job);
   }
-  // When something is to be done before the job, which runs, is at its time limit (s since the epoch; 0:
-  // never).
+  // The time (s since the epoch; 0: none) before the running job's limit
+  // at which something must be done.
   int64_t next_mark(const Job& job) const override;
   void mark_reached(Job& job) override;
-  // A node's state has changed, or a job has come to it or left it: looked at once the present burst is over.
+  // A node's state has changed, or a job started or ended on it. Nodes are checked after the current burst.
   void nodes_changed();
   void reconfigured();
 
  private:
-  struct Seen {  // of a node, when it was last looked at
+  struct Seen {  // of a node at the last look
     bool down = false;
     bool drained = false;
     bool failing = false;
     int64_t idle_since = 0;  // 0: it is not idle
   };
   using Nodes = std::vector<std::string>;
-  struct Program {  // that runs
+  struct Program {  // a running program
     os::UniqueFd output;
     std::unique_ptr<os::EventLoop::Watch> watch;
     Budgets::Charge charge;
@@ -86,7 +86,7 @@ class Triggers : public JobListener {
   Status complete_of_nodes(model::Trigger& trigger) const;
   Status complete_of_job(model::Trigger& trigger) const;
   void pull_job_end(const Job& job);
-  // The event of this trigger has come: its program runs now, or `offset` later.
+  // The event of this trigger has come: runs its program now, or `offset` later.
   void pull(uint32_t id, const std::string& argument);
   void run_due();
   void run(const model::Trigger& trigger, const std::string& argument);
@@ -99,7 +99,7 @@ class Triggers : public JobListener {
   std::map<uint32_t, model::Trigger> triggers_;
   std::map<std::string, Seen> seen_;  // empty while no trigger watches nodes
   std::map<std::pair<uint32_t, std::string>, int64_t>
-      idle_told_;  // permanent triggers: the idle time that pulled
+      idle_told_;  // permanent triggers: the idle time that fired
   uint32_t next_id_ = 1;
   std::map<uint64_t, Program> programs_;
   uint64_t next_program_ = 0;
