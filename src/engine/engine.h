@@ -1,10 +1,10 @@
-// A cluster as its clients know it: Minke's own daemon on one machine, or another scheduler. Commands, and
-// every other front, speak with a cluster through this interface alone. engine/open.h finds the one that is
-// meant.
-//
-// What every cluster can do is a function of Engine. What only some can do is an ability, an interface of its
-// own, which a caller asks for: `engine.explanations()`. Where it is lacking the error says so, and what the
-// cluster is.
+// Engine: a cluster as its clients see it: Minke's own daemon on
+// one machine, or another scheduler. Commands and all other
+// front ends use a cluster only through this interface.
+// engine/open.h finds the cluster to use.
+// Functions of Engine are what every cluster can do. An ability is a separate interface for what
+// only some can do; a caller asks for it: `engine.explanations()`. If the cluster lacks it, the
+// error says so and names the cluster.
 //
 // Rules for implementations and callers:
 //  - All functions block. An engine belongs to one thread at a time; two engines of one cluster may be
@@ -90,17 +90,17 @@ struct Identity {
   std::string cluster;  // its name
   std::string product;  // "Minke", "Slurm"
   std::string version;
-  uint32_t least_poll_seconds = 0;  // callers that ask again and again wait at least so long in between
+  uint32_t least_poll_seconds = 0;  // minimum pause of callers that poll
 };
 
-// Why a job waits, and when it is expected to start.
+// Why a job waits and when it is expected to start.
 class ExplanationAbility {
  public:
   virtual ~ExplanationAbility() = default;
   virtual Result<api::ExplainJobReply> explain(const api::ExplainJobRequest& request) = 0;
 };
 
-// What jobs and the machine use, measured now and while they ran, and the metrics that jobs left behind.
+// What jobs and the machine use now and used before, and the metrics that jobs have written.
 class MeasurementAbility {
  public:
   virtual ~MeasurementAbility() = default;
@@ -118,8 +118,8 @@ class TriggerAbility {
   virtual Result<api::ActionReply> clear_triggers(const api::ClearTriggersRequest& request) = 0;
 };
 
-// The daemon of a cluster that runs here: how it is, what it has done, and that it stops or reads its
-// configuration again.
+// The daemon of a cluster on this machine: its status and statistics, and requests to stop it or to make
+// it read its configuration again.
 class AdministrationAbility {
  public:
   virtual ~AdministrationAbility() = default;
@@ -135,7 +135,7 @@ class Engine {
 
   virtual Result<Identity> identity() = 0;
 
-  // Work.
+  // Jobs.
   virtual Result<api::SubmitReply> submit(api::SubmitRequest request) = 0;
   virtual Status wait(const api::WaitJobRequest& request, const Take<api::WaitJobReply>& take) = 0;
   virtual Result<std::string> script(uint32_t job_id) = 0;
@@ -155,7 +155,7 @@ class Engine {
   virtual Result<api::LicensesReply> licenses() = 0;
   virtual Result<api::ConfigReply> configuration() = 0;
 
-  // Actions on jobs, and changes of the machine.
+  // Actions on jobs and changes of the machine.
   virtual Result<api::ActionReply> signal(const api::SignalRequest& request) = 0;
   virtual Result<api::ActionReply> hold(const api::HoldRequest& request) = 0;
   virtual Result<api::ActionReply> requeue(const api::RequeueRequest& request) = 0;
@@ -179,7 +179,7 @@ class Engine {
   virtual Result<AdministrationAbility*> administration() {
     return lacks("be started, stopped or diagnosed from here");
   }
-  // Steps whose streams are descriptors of this process: the conversation is the embedded daemon's own.
+  // Steps whose streams are descriptors of this process. Only the embedded daemon supports them.
   virtual Result<embedded::Client*> steps_with_descriptors() { return lacks("take descriptors of an srun"); }
 
  protected:

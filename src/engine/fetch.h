@@ -1,4 +1,4 @@
-// The records of a cluster, whole answers at a time, and short ways to ask for them. One thread; blocking.
+// Fetches whole answers with a cluster's records; short functions for common requests. One thread; blocking.
 #pragma once
 
 #include <cstdint>
@@ -25,12 +25,12 @@ class JobSelector;
 
 namespace minke::engine {
 
-// Replies are kept whole, because records in them are large; `records` points into them.
+// Keeps whole replies, because their records are large; `records` points into them.
 template <typename Reply, typename Record>
 struct Records {
   std::vector<Reply> replies;
   std::vector<const Record*> records;
-  int64_t now = 0;  // the cluster's, s since the epoch
+  int64_t now = 0;  // the cluster's time, s since the epoch
 };
 using JobRecords = Records<api::JobsReply, model::JobRecord>;
 using StepRecords = Records<api::StepsReply, model::StepRecord>;
@@ -44,14 +44,14 @@ Result<StepRecords> fetch_steps(Engine& cluster, api::JobFilter filter);
 Result<NodeRecords> fetch_nodes(Engine& cluster);
 Result<PartitionRecords> fetch_partitions(Engine& cluster);
 Result<AccountingRecords> fetch_accounting(Engine& cluster, const api::QueryAccountingRequest& query);
-// The same, one part of the answer after the other; nothing is kept. Returns the cluster's time, s since the
-// epoch.
+// The same, but one record after the other, and nothing is kept. Returns the
+// cluster's time, s since the epoch.
 Result<int64_t> for_each_accounted(Engine& cluster, const api::QueryAccountingRequest& query,
                                    const std::function<void(const api::AccountedJob&)>& take);
-// The cluster's name; empty where it does not say.
+// The cluster's name; empty if the cluster does not say.
 std::string fetch_cluster_name(Engine& cluster);
 
-// A job as it was named, for a request.
+// The selector of a job that a user named.
 api::JobSelector selector_of(const text::JobReference& job);
 
 }  // namespace minke::engine

@@ -1,4 +1,4 @@
-// The cluster that this process speaks with. Blocking; any thread.
+// Opens the cluster that this process uses. Blocking; any thread.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,8 @@ namespace minke::engine {
 
 enum class Start { kWhereNoneRuns, kNever };
 
-// The embedded engine of this process's home (os/minke_home.h). Its daemon is started where none runs and
-// `start` says so; else ECONNREFUSED. Errors say what to do.
+// The embedded engine of this process's home (os/minke_home.h). If no daemon runs, starts one if `start` says
+// so, else returns ECONNREFUSED. Error messages say what to do.
 Result<std::unique_ptr<Engine>> open(Start start = Start::kWhereNoneRuns);
 
 }  // namespace minke::engine
