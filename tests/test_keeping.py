@@ -5,6 +5,7 @@ import fcntl
 import getpass
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import time
@@ -159,6 +160,45 @@ def test_snapshots_are_made_and_a_file_comes_back(cluster):
     for day in range(2, 40):
         keep(cluster, int(time.time()) + day * 86400)
     assert 28 <= len(list(snapshots.iterdir())) <= 31
+
+
+def test_a_directory_that_is_new_waits_a_minute_for_its_snapshot(cluster):
+    """The keeper wants to look again soon, though nothing that it knows is due before tomorrow."""
+    assert keep(cluster, int(time.time())) <= 60
+    project = next((cluster.directory / "disks/project").iterdir())
+    shutil.rmtree(project)
+    assert keep(cluster, int(time.time())) <= 60
+    project.mkdir()
+    keep(cluster, int(time.time()))
+    assert list(project.glob(".snapshots/@GMT-*"))
+
+
+def test_what_one_snapshot_takes_does_not_delay_the_next(cluster):
+    """The wait is counted from the keeper's end, and its snapshot has the time at which it was begun."""
+    home = pathlib.Path(cluster.environment["HOME"])
+    keep(cluster, local(11, 1))
+    first, = home.glob(".snapshots/@GMT-*")
+    assert abs(datetime.datetime.strptime(first.name, "@GMT-%Y.%m.%d-%H.%M.%S").replace(tzinfo=datetime.timezone.utc).timestamp()
+               - local(11, 1)) < 60
+
+
+def test_a_snapshot_that_the_disk_has_no_room_for(cluster):
+    """It says how much is free, leaves nothing, and is tried again an hour later."""
+    configuration = pathlib.Path(cluster.environment["MINKE_CONFIG"])
+    text = configuration.read_text()
+    configuration.write_text(text.replace("[storage]\n", '[storage]\nsnapshot_free = "900P"\n'))
+    home, now = pathlib.Path(cluster.environment["HOME"]), int(time.time())
+    words = ("minke", "storage-keep", cluster.home, configuration)
+    done = cluster.run(*words, now, check=1)
+    assert re.search(rf"no snapshot of {home}: .* are free on this disk: 900 PiB are to stay free", done.stderr)
+    assert int(done.stdout) <= 60 and not list(home.glob(".snapshots/*"))
+    assert "no snapshot" not in cluster.run(*words, now + 120).stderr
+    assert "no snapshot" in cluster.run(*words, now + 3700).stderr
+    configuration.write_text(text)
+    keep(cluster, now + 2 * 3700)
+    assert list(home.glob(".snapshots/@GMT-*"))
+    configuration.write_text(text.replace("[storage]\n", '[storage]\nsnapshot_free = "a lot"\n'))
+    assert "must be a part of the disk" in cluster.run(*words, check=1).stderr
 
 
 def test_the_daemon_keeps_storage_by_itself(cluster):

@@ -78,6 +78,12 @@ StorageConfiguration read_storage(Table& table) {
   });
   table.boolean("purge", [&](bool v) { storage.purge = v; });
   table.boolean("snapshots", [&](bool v) { storage.snapshots = v; });
+  table.text("snapshot_free", [&](const std::string& given) -> Status {
+    const auto reserve = storage::parse_reserve(given);
+    if (!reserve) return failure("must be a part of the disk, as \"5%\", or a size, as \"500G\"");
+    storage.snapshot_free = *reserve;
+    return {};
+  });
   return storage;
 }
 

@@ -17,8 +17,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <map>
 #include <optional>
+#include <sstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "config/configuration.h"
@@ -48,6 +51,9 @@ namespace {
 
 constexpr char kName[] = "minke storage-keep";
 constexpr int64_t kMostSeconds = 24 * 3600;
+constexpr int64_t kLookSeconds = 60;            // how often it looks for directories that are new
+constexpr int64_t kAfterFailureSeconds = 3600;  // a snapshot that failed is tried again
+constexpr int kOtherEndsTenths = 100;           // of a second, for which it waits for another keeper
 constexpr size_t kMaxFileBytes = 4 << 20;
 constexpr std::chrono::hours kPurging{1};  // of one place; the rest is left for the next time
 
@@ -58,7 +64,9 @@ struct Keeper {
   std::vector<storage::Tier> tiers;
   bool shared = false;
   int64_t now = 0;
-  int64_t next = 0;  // when the next step is due
+  int64_t ahead = 0;           // of the clock, in tests
+  int64_t next = 0;            // when the next step is due
+  int64_t next_snapshots = 0;  // when the next snapshot is due
   bool failed = false;
 
   void say(const std::string& message) {
@@ -66,7 +74,10 @@ struct Keeper {
     view::print_error(kName, message);
   }
   void due(int64_t time) { next = std::min(next, std::max(time, now + 1)); }
+  void look_at_clock() { now = std::time(nullptr) + ahead; }
 };
+
+void keep_due_snapshots(Keeper& keeper);
 
 // ---- purge --------------------------------------------------------------------------------------------
 
@@ -148,6 +159,7 @@ Result<os::UniqueFd> open_lists(const Keeper& keeper, const TierPlace& place) {
 // Writes the list of what is to be removed.
 void give_notice(Keeper& keeper, const storage::Tier& tier, const storage::PurgeState& state, bool last) {
   for (const TierPlace& place : tier_places(tier, keeper.tiers, keeper.shared)) {
+    keep_due_snapshots(keeper);
     const std::string list = purge_list(place.path);
     const auto lists = open_lists(keeper, place);
     if (!lists) {
@@ -188,6 +200,7 @@ bool remove_all(Keeper& keeper, const storage::Tier& tier, const storage::PurgeS
   }
   bool all = true;
   for (const TierPlace& place : tier_places(tier, keeper.tiers, keeper.shared)) {
+    keep_due_snapshots(keeper);
     const std::string list = purge_list(place.path), name = list.substr(list.rfind('/') + 1);
     const auto lists = open_lists(keeper, place);
     // Users who were not told lose nothing.
@@ -226,27 +239,82 @@ void keep_purge(Keeper& keeper, const storage::Tier& tier) {
 
 // ---- snapshots ----------------------------------------------------------------------------------------
 
-void keep_snapshots(Keeper& keeper, const storage::Tier& tier) {
-  for (const TierPlace& place : tier_places(tier, keeper.tiers, keeper.shared)) {
-    std::vector<int64_t> times = storage::list_snapshots(place.path);
-    storage::Failures failures;
-    if (storage::next_snapshot(times, tier.snapshots, keeper.now) <= keeper.now) {
-      const Status made = storage::make_snapshot(place.path, keeper.now, keeper.home, failures);
-      if (made) {
-        times.push_back(keeper.now);
-      } else {
-        keeper.say(storage::shown_path(place.path) + ": " + storage::shown_path(made.error().message));
-        keeper.due(keeper.now + 3600);
-        continue;
-      }
-    }
-    for (const int64_t old : storage::expired_snapshots(times, tier.snapshots, keeper.now)) {
-      if (const Status removed = storage::remove_snapshot(place.path, old, failures); !removed)
-        keeper.say(storage::shown_path(place.path) + ": " + removed.error().message);
-    }
-    report_errors(kName, failures.kept(), failures.count());
-    keeper.due(storage::next_snapshot(times, tier.snapshots, keeper.now));
+// A snapshot that failed is not tried at each look: its place and when are noted beside the purge's state.
+class FailedSnapshots {
+ public:
+  explicit FailedSnapshots(const Keeper& keeper) : path_(keeper.home + "/storage-state/failed-snapshots") {
+    const auto text = os::read_file(path_, kMaxFileBytes);
+    if (!text) return;
+    std::istringstream lines(*text);
+    int64_t time = 0;
+    std::string place;
+    while (lines >> time && lines.get() == ' ' && std::getline(lines, place)) times_[place] = time;
+    before_ = times_;
   }
+  // When the place is tried again; the past if it did not fail, or the clock was set back since.
+  int64_t again(const std::string& place, int64_t now) const {
+    const auto found = times_.find(storage::shown_path(place));
+    return found == times_.end() || found->second > now ? 0 : found->second + kAfterFailureSeconds;
+  }
+  void made(const std::string& place) { times_.erase(storage::shown_path(place)); }
+  void failed(const std::string& place, int64_t now) { times_[storage::shown_path(place)] = now; }
+  Status keep() const {
+    if (times_ == before_) return {};
+    std::string text;
+    for (const auto& [place, time] : times_) text += std::to_string(time) + " " + place + "\n";
+    return os::replace_file(path_, text, 0600);
+  }
+
+ private:
+  std::string path_;
+  std::map<std::string, int64_t> times_, before_;
+};
+
+void keep_snapshots_of(Keeper& keeper, const storage::Tier& tier, const TierPlace& place,
+                       FailedSnapshots& failed) {
+  keeper.look_at_clock();
+  std::vector<int64_t> times = storage::list_snapshots(place.path);
+  storage::Failures failures;
+  int64_t next = std::max(storage::next_snapshot(times, tier.snapshots, keeper.now),
+                          failed.again(place.path, keeper.now));
+  if (next <= keeper.now) {
+    const int64_t time = keeper.now;
+    const Status made = storage::make_snapshot(
+        place.path, time, {.without = keeper.home, .keep_free = keeper.config.storage.snapshot_free},
+        failures);
+    keeper.look_at_clock();
+    if (made) {
+      times.push_back(time);
+      failed.made(place.path);
+      next = storage::next_snapshot(times, tier.snapshots, keeper.now);
+    } else {
+      keeper.say("no snapshot of " + storage::shown_path(place.path) + ": " +
+                 storage::shown_path(made.error().message));
+      failed.failed(place.path, time);
+      next = time + kAfterFailureSeconds;
+    }
+  }
+  // Also where there is no room for another one.
+  for (const int64_t old : storage::expired_snapshots(times, tier.snapshots, keeper.now)) {
+    if (const Status removed = storage::remove_snapshot(place.path, old, failures); !removed)
+      keeper.say(storage::shown_path(place.path) + ": " + removed.error().message);
+  }
+  report_errors(kName, failures.kept(), failures.count());
+  keeper.next_snapshots = std::min(keeper.next_snapshots, next);
+}
+
+// Removing old files may take hours, so this is asked between two places of it.
+void keep_due_snapshots(Keeper& keeper) {
+  keeper.look_at_clock();
+  if (!keeper.config.storage.snapshots || keeper.now < keeper.next_snapshots) return;
+  keeper.next_snapshots = keeper.now + kLookSeconds;
+  FailedSnapshots failed(keeper);
+  for (const storage::Tier& tier : keeper.tiers) {
+    if (tier.snapshots.empty()) continue;
+    for (const TierPlace& place : tier_places(tier, keeper.tiers, keeper.shared))
+      keep_snapshots_of(keeper, tier, place, failed);
+  }
+  if (const Status kept = failed.keep(); !kept) keeper.say(kept.error().message);
 }
 
 }  // namespace
@@ -263,7 +331,8 @@ int storage_keep_main(int argc, char** argv) {
   Keeper keeper;
   keeper.home = argv[1];
   keeper.shared = os::is_shared(keeper.home);
-  keeper.now = argc > 3 ? std::strtoll(argv[3], nullptr, 10) : std::time(nullptr);
+  keeper.ahead = argc > 3 ? std::strtoll(argv[3], nullptr, 10) - std::time(nullptr) : 0;
+  keeper.look_at_clock();
   keeper.next = keeper.now + kMostSeconds;
   const auto text = os::read_file(argv[2], kMaxFileBytes);
   const model::NodeRecord machine = node::discover_machine();
@@ -283,16 +352,22 @@ int storage_keep_main(int argc, char** argv) {
     view::print_error(kName, made.error().message);
     return 1;
   }
-  const auto lock = os::lock_file(keeper.home + "/storage-state/lock");
+  auto lock = os::lock_file(keeper.home + "/storage-state/lock");
+  for (int tenth = 0; !lock && lock.error().code == EWOULDBLOCK && tenth < kOtherEndsTenths; ++tenth) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    lock = os::lock_file(keeper.home + "/storage-state/lock");
+  }
   if (!lock) {
     view::print_error(kName, lock.error().message);
     return 1;
   }
-  for (const storage::Tier& tier : keeper.tiers) {
-    if (keeper.config.storage.snapshots && !tier.snapshots.empty()) keep_snapshots(keeper, tier);
+  keep_due_snapshots(keeper);
+  for (const storage::Tier& tier : keeper.tiers)
     if (keeper.config.storage.purge && tier.purge_days > 0) keep_purge(keeper, tier);
-  }
-  std::printf("%lld\n", static_cast<long long>(keeper.next - keeper.now));
+  keep_due_snapshots(keeper);
+  if (keeper.config.storage.snapshots) keeper.due(keeper.next_snapshots);
+  keeper.look_at_clock();  // it may have taken long
+  std::printf("%lld\n", static_cast<long long>(std::max<int64_t>(1, keeper.next - keeper.now)));
   return keeper.failed ? 1 : 0;
 }
 

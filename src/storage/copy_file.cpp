@@ -125,16 +125,20 @@ Status copy_unsized(int from, int to, std::vector<char>& buffer, std::atomic<uin
 
 }  // namespace
 
+bool clone_content(int from, int to, uint64_t size) {
+  static std::atomic<bool> clones{true};  // until the file system says that it cannot
+  if (size < 64 << 10 || !clones.load(std::memory_order_relaxed)) return false;
+  if (::ioctl(to, FICLONE, from) == 0) return true;
+  if (errno == EOPNOTSUPP || errno == ENOTTY || errno == EXDEV) clones = false;
+  return false;
+}
+
 Status copy_content(int from, int to, uint64_t size, bool sparse, unsigned threads, std::vector<char>& buffer,
                     std::atomic<uint64_t>& copied) {
   if (size == 0) return copy_unsized(from, to, buffer, copied);
-  static std::atomic<bool> clones{true};  // until the file system says that it cannot
-  if (size >= 64 << 10 && clones.load(std::memory_order_relaxed)) {
-    if (::ioctl(to, FICLONE, from) == 0) {
-      copied.fetch_add(size, std::memory_order_relaxed);
-      return {};
-    }
-    if (errno == EOPNOTSUPP || errno == ENOTTY || errno == EXDEV) clones = false;
+  if (clone_content(from, to, size)) {
+    copied.fetch_add(size, std::memory_order_relaxed);
+    return {};
   }
   if (sparse) return copy_sparse(from, to, size, buffer, copied);
   if (size >= kLargeFile && threads > 1) return copy_large(from, to, size, threads, buffer, copied);

@@ -22,6 +22,9 @@ inline constexpr uint64_t kLargeFile = 64 << 20;  // copied by several threads
 Status copy_content(int from, int to, uint64_t size, bool sparse, unsigned threads, std::vector<char>& buffer,
                     std::atomic<uint64_t>& copied);
 
+// Shares the blocks of the whole file, if the file system can and it is worth while; `to` is empty.
+bool clone_content(int from, int to, uint64_t size);
+
 // Returns the names of its extended attributes; none if the file system has none. Errors: errno.
 Result<std::vector<std::string>> attribute_names(int file);
 

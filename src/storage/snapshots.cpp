@@ -6,15 +6,11 @@
 #include <linux/magic.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <sys/vfs.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
-#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -23,8 +19,8 @@
 
 #include "os/beneath.h"
 #include "os/fd.h"
-#include "storage/copy_file.h"
 #include "storage/remove_tree.h"
+#include "storage/snapshot_tree.h"
 #include "storage/tree_walk.h"
 
 namespace minke::storage {
@@ -35,161 +31,20 @@ constexpr int kDirectoryFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 constexpr char kMaking[] = ".making", kRemoving[] = ".removing";
 constexpr uint64_t kSubvolumeInode = 256;  // of each subvolume's root
 
-// Root's snapshots lie in directories of users, who may move entries of others into them that they could not
-// remove themselves. So root marks each directory that it makes, which nobody else can, and removes only what
-// is in marked ones, and was there when the snapshot was complete.
-constexpr char kMark[] = "trusted.minke.snapshot";  // of the top one: when it was complete (s)
-
 bool is_roots() {
   return ::geteuid() == 0;
-}
-
-Status mark(int directory, const std::string& value) {
-  if (::fsetxattr(directory, kMark, value.data(), value.size(), 0) == 0) return {};
-  return failure_from_errno(
-      "the file system keeps no marks of root's (trusted attributes), which snapshots need", errno);
-}
-
-std::optional<std::string> mark_of(int directory) {
-  char value[32];
-  const ssize_t length = ::fgetxattr(directory, kMark, value, sizeof value);
-  if (length < 0) return std::nullopt;
-  return std::string(value, static_cast<size_t>(length));
 }
 
 class SnapshotGuard : public RemovalGuard {
  public:
   explicit SnapshotGuard(int64_t complete) : complete_(complete) {}
-  bool may_empty(int directory) const override { return mark_of(directory).has_value(); }
+  bool may_empty(int directory) const override { return snapshot_mark(directory).has_value(); }
   bool may_unlink(const struct statx& status) const override {
     return (status.stx_mask & STATX_BTIME) == 0 || status.stx_btime.tv_sec <= complete_;
   }
 
  private:
   int64_t complete_;
-};
-
-bool is_snapshot_directory(const Directory& directory) {
-  return directory.depth() == 1 && directory.name() == kSnapshotDirectory;
-}
-
-bool same_file(const struct statx& a, const struct statx& b) {
-  return a.stx_mode == b.stx_mode && a.stx_size == b.stx_size && a.stx_uid == b.stx_uid &&
-         a.stx_gid == b.stx_gid && same_time(a.stx_mtime, b.stx_mtime);
-}
-
-// Walks one tree beside another, and links what is the same.
-class Linker : public Visitor {
- public:
-  Linker(int before, int after, const struct stat& without, unsigned threads, Failures& failures)
-      : before_(before), after_(after), without_(without), buffers_(threads), failures_(failures) {}
-
-  bool enter(unsigned, Directory& directory, const struct statx& status) override {
-    if (is_snapshot_directory(directory)) return false;
-    if (without_.st_ino != 0 && status.stx_ino == without_.st_ino &&
-        makedev(status.stx_dev_major, status.stx_dev_minor) == without_.st_dev)
-      return false;
-    auto both = std::make_unique<Both>();
-    both->status = status;
-    if (directory.parent() == nullptr) {
-      both->after.reset(::dup(after_));
-      if (before_ >= 0) both->before.reset(::dup(before_));
-    } else {
-      const Both& above = both_of(*directory.parent());
-      const char* name = directory.name().c_str();
-      if (::mkdirat(above.after.get(), name, 0700) != 0) return fail(directory.path());
-      both->after.reset(::openat(above.after.get(), name, kDirectoryFlags));
-      if (above.before) both->before.reset(::openat(above.before.get(), name, kDirectoryFlags));
-    }
-    if (!both->after) return fail(directory.path());
-    if (is_roots() && !mark(both->after.get(), "")) return fail(directory.path());
-    directory.note = std::move(both);
-    return true;
-  }
-
-  void visit(unsigned worker, Directory& in, const char* name, const struct statx& status) override {
-    const Both& both = both_of(in);
-    struct statx before {};
-    if (both.before && S_ISREG(status.stx_mode) &&
-        ::statx(both.before.get(), name, AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS, &before) == 0 &&
-        same_file(status, before) && ::linkat(both.before.get(), name, both.after.get(), name, 0) == 0)
-      return;
-    errno = 0;
-    if (!copy(worker, in, name, status, both.after.get()) && errno != ENOENT)
-      failures_.add(in.path_of(name), errno);
-  }
-
-  void leave(unsigned, Directory& directory) override {
-    const Both& both = both_of(directory);
-    report(directory.path(), copy_attributes(directory.fd(), both.after.get()));
-    const Status set = set_metadata(both.after.get(), both.status, kept(), nullptr);
-    if (!set) failures_.add(directory.path(), set.error().message);
-  }
-
-  void failed(unsigned, const std::string& path, int error_number) override {
-    failures_.add(path, error_number);
-  }
-
- private:
-  struct Both : Directory::Note {
-    os::UniqueFd before, after;  // before: none if the last snapshot lacks this directory
-    struct statx status {};
-  };
-  static const Both& both_of(const Directory& directory) { return static_cast<const Both&>(*directory.note); }
-  static Ownership kept() { return {.owner = ::geteuid() == 0, .group = true}; }
-
-  bool fail(const std::string& path) {
-    failures_.add(path, errno);
-    return false;
-  }
-
-  void report(const std::string& path, const std::vector<AttributeFailure>& failures) {
-    for (const AttributeFailure& failure : failures)
-      failures_.add(path, failure.error_number, failure.name.c_str());
-  }
-  void report(Directory& in, const char* name, const std::vector<AttributeFailure>& failures) {
-    if (!failures.empty()) report(in.path_of(name), failures);
-  }
-
-  // Returns false and sets errno on failure.
-  bool copy(unsigned worker, Directory& in, const char* name, const struct statx& status, int to) {
-    if (S_ISLNK(status.stx_mode)) {
-      char target[PATH_MAX];
-      const ssize_t length = ::readlinkat(in.fd(), name, target, sizeof target - 1);
-      if (length < 0) return false;
-      target[length] = '\0';
-      if (::symlinkat(target, to, name) != 0) return false;
-      if (::geteuid() == 0) (void)::fchownat(to, name, status.stx_uid, status.stx_gid, AT_SYMLINK_NOFOLLOW);
-      const timespec times[2] = {to_timespec(status.stx_atime), to_timespec(status.stx_mtime)};
-      (void)::utimensat(to, name, times, AT_SYMLINK_NOFOLLOW);
-      return true;
-    }
-    if (!S_ISREG(status.stx_mode)) return true;  // pipes, sockets and devices have no content
-    const os::UniqueFd from(::openat(in.fd(), name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-    struct statx now {};
-    if (!from || ::statx(from.get(), "", AT_EMPTY_PATH, STATX_BASIC_STATS, &now) != 0) return false;
-    if (!S_ISREG(now.stx_mode)) return true;
-    const os::UniqueFd made(::openat(to, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-    if (!made) return false;
-    std::vector<char>& buffer = buffers_[worker];
-    buffer.resize(kCopyBuffer);
-    const bool sparse = now.stx_blocks * 512 < now.stx_size;
-    Status copied = copy_content(from.get(), made.get(), now.stx_size, sparse, 1, buffer, bytes_);
-    if (copied) {
-      report(in, name, copy_attributes(from.get(), made.get()));
-      copied = set_metadata(made.get(), now, kept(), nullptr);
-    }
-    if (copied) return true;
-    (void)::unlinkat(to, name, 0);
-    errno = copied.error().code != 0 ? copied.error().code : EIO;
-    return false;
-  }
-
-  int before_, after_;
-  struct stat without_;
-  std::vector<std::vector<char>> buffers_;
-  std::atomic<uint64_t> bytes_{0};
-  Failures& failures_;
 };
 
 os::UniqueFd open_directory(int at, const char* name) {
@@ -229,7 +84,7 @@ Status remove_named(int snapshots, const std::string& name, Failures& failures) 
   }
   if (!is_roots()) return remove_tree(snapshots, name, failures);
   const os::UniqueFd top = open_directory(snapshots, name.c_str());
-  const auto made = mark_of(top.get());
+  const auto made = snapshot_mark(top.get());
   // An unfinished snapshot is of the past, too.
   const int64_t complete =
       made && !made->empty() ? std::strtoll(made->c_str(), nullptr, 10) : std::time(nullptr);
@@ -245,25 +100,31 @@ Status remove_named(int snapshots, const std::string& name, Failures& failures) 
   return removed;
 }
 
+// What was copied so far is of no use: its space is given back at once.
+Status given_up(int snapshots, Status why) {
+  Failures ignored;
+  (void)remove_named(snapshots, kMaking, ignored);
+  return why;
+}
+
 Status make_by_links(const os::UniqueFd& root, const std::string& path, int snapshots,
-                     const std::string& name, const std::string& without, Failures& failures) {
+                     const std::string& name, const SnapshotOptions& options, Failures& failures) {
   Failures ignored;
   (void)remove_named(snapshots, kMaking, ignored);
   if (::mkdirat(snapshots, kMaking, 0700) != 0) return failure_from_errno(path, errno);
   const os::UniqueFd after = open_directory(snapshots, kMaking);
   if (!after) return failure_from_errno(path, errno);
   if (is_roots())
-    if (Status marked = mark(after.get(), ""); !marked) return marked;
+    if (Status marked = mark_snapshot(after.get(), ""); !marked) return marked;
   const std::vector<int64_t> earlier = list_snapshots(path);
   os::UniqueFd before;
   if (!earlier.empty()) before = open_directory(snapshots, snapshot_name(earlier.front()).c_str());
-  struct stat left_out {};
-  if (!without.empty() && ::stat(without.c_str(), &left_out) != 0) left_out.st_ino = 0;
-  const WalkOptions walk{.one_file_system = true};
-  Linker linker(before.get(), after.get(), left_out, walk_threads(walk), failures);
-  if (Status walked = walk_tree(root.get(), path, walk, linker); !walked) return walked;
+  if (Status copied = copy_for_snapshot(root.get(), path, before.get(), after.get(), options, failures);
+      !copied)
+    return given_up(snapshots, std::move(copied));
   if (is_roots())
-    if (Status marked = mark(after.get(), std::to_string(std::time(nullptr) + 1)); !marked) return marked;
+    if (Status marked = mark_snapshot(after.get(), std::to_string(std::time(nullptr) + 1)); !marked)
+      return marked;
   if (::syncfs(after.get()) != 0) return failure_from_errno(path, errno);
   if (::renameat(snapshots, kMaking, snapshots, name.c_str()) != 0) return failure_from_errno(path, errno);
   (void)::fsync(snapshots);
@@ -337,7 +198,7 @@ int64_t next_snapshot(const std::vector<int64_t>& times, const std::vector<Snaps
   return std::max(now, (latest / shortest + 1) * shortest);
 }
 
-Status make_snapshot(const std::string& directory, int64_t time, const std::string& without,
+Status make_snapshot(const std::string& directory, int64_t time, const SnapshotOptions& options,
                      Failures& failures) {
   const os::UniqueFd root = open_directory(AT_FDCWD, directory.c_str());
   if (!root) return failure_from_errno(directory, errno);
@@ -346,8 +207,9 @@ Status make_snapshot(const std::string& directory, int64_t time, const std::stri
   const std::string name = snapshot_name(time);
   if (::faccessat(snapshots->get(), name.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0)
     return failure(directory + ": there is one of this second", EEXIST);
+  if (Status room = FreeSpace(root.get(), options.keep_free).check(0); !room) return room;
   if (!is_subvolume(root.get()))
-    return make_by_links(root, directory, snapshots->get(), name, without, failures);
+    return make_by_links(root, directory, snapshots->get(), name, options, failures);
   btrfs_ioctl_vol_args_v2 arguments{};
   arguments.fd = root.get();
   arguments.flags = BTRFS_SUBVOL_RDONLY;

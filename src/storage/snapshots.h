@@ -1,9 +1,9 @@
 // Snapshots of a directory, in the directory: .snapshots/@GMT-2026.11.21-16.00.00, by UTC.
 //
 // btrfs makes a snapshot of a subvolume itself, read-only and in no time. Elsewhere a snapshot is
-// a tree whose unchanged files are hard links to the last one's; the others are copied. It gets
-// its name only when it is complete: the next one removes what a killed one left. With the
-// caller's rights; blocking.
+// a tree whose unchanged files are hard links to the last one's; the others are copied, by shared blocks if
+// the file system can (XFS, btrfs). It gets its name only when it is complete: the next one removes what a
+// killed one left. With the caller's rights; blocking.
 //
 // Root's snapshots of users' directories are safe against these users: .snapshots must be root's, each
 // directory made there carries a mark that only root can set, and a removal takes only what was in the
@@ -18,6 +18,7 @@
 
 #include "base/result.h"
 #include "storage/failures.h"
+#include "storage/free_space.h"
 #include "storage/tiers.h"
 
 namespace minke::storage {
@@ -35,9 +36,13 @@ std::vector<int64_t> expired_snapshots(std::vector<int64_t> times, const std::ve
 // Returns when the next one is due, not before `now`; there must be at least one rule.
 int64_t next_snapshot(const std::vector<int64_t>& times, const std::vector<SnapshotRule>& rules, int64_t now);
 
-// `without` is a directory below that is left out (the cluster's own home); it may be empty. Reports to
-// `failures` what could not be read, and leaves it out. Fails if nothing could be made.
-Status make_snapshot(const std::string& directory, int64_t time, const std::string& without,
+struct SnapshotOptions {
+  std::string without;  // a directory below that is left out (the cluster's own home); may be empty
+  Reserve keep_free;    // what must stay free on the disk, before and while files are copied
+};
+// Reports to `failures` what could not be read, and leaves it out. Fails if nothing could be made: ENOSPC if
+// too little would stay free; nothing of it is left then.
+Status make_snapshot(const std::string& directory, int64_t time, const SnapshotOptions& options,
                      Failures& failures);
 Status remove_snapshot(const std::string& directory, int64_t time, Failures& failures);
 // Whether the file system itself can make snapshots of this directory.

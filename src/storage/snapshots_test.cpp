@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "storage/linked_names.h"
 #include "storage/testing.h"
 
 namespace minke::storage {
@@ -66,7 +67,7 @@ TEST(Snapshots, attributes_for_which_there_is_no_space_are_named) {
     attached =
         attached && ::setxattr((root + "/" + name).c_str(), "user.note", value.data(), value.size(), 0) == 0;
   }
-  const Status made = make_snapshot(root, kNow, "", failures);
+  const Status made = make_snapshot(root, kNow, {}, failures);
   size_t arrived = 0;
   for (const char* name : {"1", "2", "3", "4", "5"}) {
     const std::string copy = root + "/.snapshots/" + snapshot_name(kNow) + "/" + name;
@@ -93,12 +94,12 @@ TEST(Snapshots, unchanged_files_are_shared_and_changed_ones_are_not) {
   std::ofstream(root + "/cluster/left-out") << "x";
   std::filesystem::create_symlink("nowhere", root + "/a/link");
   Failures failures;
-  ASSERT_TRUE(make_snapshot(root, kNow, root + "/cluster", failures));
+  ASSERT_TRUE(make_snapshot(root, kNow, {.without = root + "/cluster"}, failures));
   std::ofstream(root + "/a/b/changed") << "new one";
   std::filesystem::remove(root + "/a/link");
-  ASSERT_TRUE(make_snapshot(root, kNow + 60, root + "/cluster", failures));
+  ASSERT_TRUE(make_snapshot(root, kNow + 60, {.without = root + "/cluster"}, failures));
   EXPECT_EQ(failures.count(), 0u);
-  EXPECT_FALSE(make_snapshot(root, kNow + 60, "", failures));
+  EXPECT_FALSE(make_snapshot(root, kNow + 60, {}, failures));
   EXPECT_EQ(list_snapshots(root), (std::vector<int64_t>{kNow + 60, kNow}));
   const std::string first = root + "/.snapshots/" + snapshot_name(kNow);
   const std::string second = root + "/.snapshots/" + snapshot_name(kNow + 60);
@@ -134,11 +135,117 @@ TEST(Snapshots, a_killed_one_is_made_anew) {
   std::filesystem::create_directories(root + "/.snapshots/.making/half");
   std::ofstream(root + "/file") << "x";
   Failures failures;
-  ASSERT_TRUE(make_snapshot(root, kNow, "", failures));
+  ASSERT_TRUE(make_snapshot(root, kNow, {}, failures));
   const std::string made = root + "/.snapshots/" + snapshot_name(kNow);
   EXPECT_TRUE(std::filesystem::exists(made + "/file"));
   EXPECT_FALSE(std::filesystem::exists(made + "/half"));
   EXPECT_FALSE(std::filesystem::exists(root + "/.snapshots/.making"));
+}
+
+ino_t inode_of(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 ? status.st_ino : 0;
+}
+
+TEST(Snapshots, names_of_one_file_stay_one_file) {
+  const TempTree directory;
+  const std::string root = directory / "home";
+  std::filesystem::create_directories(root + "/venv/lib");
+  for (int i = 0; i < 200; ++i) {
+    const std::string name = std::to_string(i);
+    directory.write("home/" + name, std::string(1000, 'x'));
+    std::filesystem::create_hard_link(root + "/" + name, root + "/venv/" + name);
+    std::filesystem::create_hard_link(root + "/" + name, root + "/venv/lib/" + name);
+  }
+  Failures failures;
+  ASSERT_TRUE(make_snapshot(root, kNow, {}, failures));
+  directory.write("home/7", "changed");
+  ASSERT_TRUE(make_snapshot(root, kNow + 60, {}, failures));
+  EXPECT_EQ(failures.count(), 0u);
+  for (const int64_t time : {kNow, kNow + 60}) {
+    const std::string top = root + "/.snapshots/" + snapshot_name(time);
+    for (int i = 0; i < 200; ++i) {
+      const std::string name = std::to_string(i);
+      const ino_t one = inode_of(top + "/" + name);
+      EXPECT_NE(one, 0u);
+      EXPECT_EQ(inode_of(top + "/venv/" + name), one);
+      EXPECT_EQ(inode_of(top + "/venv/lib/" + name), one);
+    }
+  }
+  const std::string first = root + "/.snapshots/" + snapshot_name(kNow);
+  const std::string second = root + "/.snapshots/" + snapshot_name(kNow + 60);
+  EXPECT_EQ(std::filesystem::hard_link_count(second + "/8"), 6u);
+  EXPECT_EQ(std::filesystem::file_size(first + "/venv/7"), 1000u);
+  EXPECT_EQ(std::filesystem::file_size(second + "/venv/7"), 7u);
+}
+
+TEST(Snapshots, none_is_begun_where_too_little_is_free) {
+  const TempTree directory;
+  directory.write("file", "x");
+  Failures failures;
+  const Status made = make_snapshot(directory.path(), kNow,
+                                    {.without = "", .keep_free = {.bytes = uint64_t{1} << 60}}, failures);
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code, ENOSPC);
+  EXPECT_NE(made.error().message.find("1.00 EiB are to stay free"), std::string::npos)
+      << made.error().message;
+  EXPECT_TRUE(list_snapshots(directory.path()).empty());
+}
+
+TEST(Snapshots, one_that_would_take_too_much_is_given_up_and_leaves_nothing) {
+  const TempTree directory;
+  const std::string root = directory / "small";
+  std::filesystem::create_directory(root);
+  if (::mount("none", root.c_str(), "tmpfs", 0, "size=16m") != 0)
+    GTEST_SKIP() << "nothing can be mounted here";
+  for (int i = 0; i < 60; ++i) directory.write("small/" + std::to_string(i), std::string(100 << 10, 'x'));
+  const auto before = std::filesystem::space(root).available;
+  Failures failures;
+  const Status made = make_snapshot(root, kNow, {.without = "", .keep_free = {.share = 0.5}}, failures);
+  const auto after = std::filesystem::space(root).available;
+  const bool left = std::filesystem::exists(root + "/.snapshots/.making");
+  const Status enough = make_snapshot(root, kNow, {.without = "", .keep_free = {.share = 0.05}}, failures);
+  ::umount2(root.c_str(), MNT_DETACH);
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code, ENOSPC);
+  EXPECT_NE(made.error().message.find("8.00 MiB are to stay free"), std::string::npos)
+      << made.error().message;
+  EXPECT_FALSE(left);
+  EXPECT_GE(after + (64 << 10), before);
+  EXPECT_TRUE(enough) << enough.error().message;
+}
+
+TEST(Snapshots, a_disk_that_is_full_is_no_whole_snapshot) {
+  const TempTree directory;
+  const std::string root = directory / "small";
+  std::filesystem::create_directory(root);
+  if (::mount("none", root.c_str(), "tmpfs", 0, "size=4m") != 0)
+    GTEST_SKIP() << "nothing can be mounted here";
+  for (int i = 0; i < 30; ++i) directory.write("small/" + std::to_string(i), std::string(100 << 10, 'x'));
+  Failures failures;
+  const Status made = make_snapshot(root, kNow, {}, failures);
+  const bool any = !list_snapshots(root).empty();
+  ::umount2(root.c_str(), MNT_DETACH);
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code, ENOSPC);
+  EXPECT_FALSE(any);
+}
+
+TEST(FreeSpace, a_reserve_is_a_part_or_a_size) {
+  EXPECT_DOUBLE_EQ(parse_reserve("5%")->share, 0.05);
+  EXPECT_EQ(parse_reserve("2G")->bytes, uint64_t{2} << 30);
+  EXPECT_EQ(parse_reserve("0")->bytes, 0u);
+  for (const char* wrong : {"", "%", "100%", "-1%", "5 percent", "much", "nan%"})
+    EXPECT_FALSE(parse_reserve(wrong)) << wrong;
+}
+
+TEST(LinkedNames, the_next_name_is_copied_where_the_first_could_not_be) {
+  LinkedNames names;
+  EXPECT_EQ(names.meet({1, 2}, 3), "");
+  names.made({1, 2}, "");
+  EXPECT_EQ(names.meet({1, 2}, 3), "");
+  names.made({1, 2}, "second");
+  EXPECT_EQ(names.meet({1, 2}, 3), "second");
 }
 
 }  // namespace
