@@ -189,9 +189,11 @@ def test_4_15_shownicerquota(reader):
     assert quotas(reader)[0] == "Path Used SoftQ HardQ Gracetime Filec FileQ FiHaQ FileGrace".split()
 
 
-@pytest.mark.xfail(strict=True, reason="only a file system that knows snapshots can show them in every directory")
-def test_4_16_snapshots_in_every_folder(student, snapshots):
-    assert "@GMT-" in types(student, "ls -l $HOME/your-folder/.snapshots/")
+def test_4_17_a_folder_with_snapshots_of_its_own(student, snapshots):
+    """There is no .snapshots in it by itself (docs/seeds.md, 4-16)."""
+    assert "@GMT-" in types(student, "minke restore --links your-folder; ls -l $HOME/your-folder/.snapshots/")
+    types(student, "minke restore --links your-folder")
+    assert types(student, "at=$(ls your-folder/.snapshots | tail -1); cat your-folder/.snapshots/$at/file") == "good\n"
 
 
 def test_4_17_a_file_comes_back(student, snapshots):

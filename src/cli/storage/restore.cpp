@@ -17,6 +17,7 @@
 #include "cli/storage/progress.h"
 #include "cli/storage/storage.h"
 #include "helpers/names.h"
+#include "os/fd.h"
 #include "os/files.h"
 #include "storage/beside.h"
 #include "storage/copy_tree.h"
@@ -34,7 +35,7 @@ constexpr char kName[] = "minke restore";
 
 struct Options {
   std::string path, version, to;
-  bool latest = false, replace = false, json = false;
+  bool latest = false, replace = false, links = false, json = false;
 };
 
 int fail(const std::string& message) {
@@ -70,6 +71,32 @@ int list(const std::vector<storage::Version>& versions, bool json) {
                         text::format_time(version.changed));
   text += "to bring one back: minke restore FILE --version VERSION (or --latest)\n";
   view::write_out(text);
+  return 0;
+}
+
+// Makes DIR/.snapshots with a link to the directory in each snapshot, as a file system shows it that knows
+// snapshots. Links that were made before, and lead nowhere now, go.
+int link_snapshots(const std::vector<storage::Version>& versions, const std::string& path) {
+  const std::string directory = path + "/" + storage::kSnapshotDirectory;
+  if (::mkdir(directory.c_str(), 0755) != 0 && errno != EEXIST)
+    return fail(storage::shown_path(directory) + ": " + std::strerror(errno));
+  const os::UniqueFd open(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!open) return fail(storage::shown_path(directory) + ": " + std::strerror(errno));
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
+    const std::string name = entry.path().filename().string();
+    if (storage::snapshot_time(name) && entry.is_symlink(error))
+      (void)::unlinkat(open.get(), name.c_str(), 0);
+  }
+  size_t made = 0;
+  for (const storage::Version& version : versions) {
+    if (!version.directory) continue;
+    if (::symlinkat(version.path.c_str(), open.get(), storage::snapshot_name(version.snapshot).c_str()) != 0)
+      return fail(storage::shown_path(directory) + ": " + std::strerror(errno));
+    ++made;
+  }
+  view::write_out(
+      fmt::format("{}: {}\n", storage::shown_path(directory), storage::counted(made, "snapshot")));
   return 0;
 }
 
@@ -138,12 +165,17 @@ int restore_main(int argc, char** argv) {
   app.add_flag("--latest", options.latest, "bring back the latest")->excludes(version);
   auto* to = app.add_option("--to", options.to, "put it there");
   app.add_flag("--replace", options.replace, "put it in the place of what is there")->excludes(to);
+  app.add_flag("--links", options.links,
+               "make .snapshots in this directory, with a link to what it was in each snapshot")
+      ->excludes(version)
+      ->excludes(to);
   app.add_flag("--json", options.json, "as JSON");
   if (const auto over = parse_options(app, argc, argv)) return *over;
   os::raise_descriptor_limit();
   const std::string path = whole_path(options.path);
   const std::vector<storage::Version> versions = storage::versions_of(path);
   if (versions.empty()) return fail(storage::shown_path(path) + ": no snapshot has it");
+  if (options.links) return link_snapshots(versions, path);
   if (options.latest) return bring_back(options, versions.front(), path);
   if (options.version.empty()) return list(versions, options.json);
   const auto time = storage::snapshot_time(options.version);
