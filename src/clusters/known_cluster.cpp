@@ -64,16 +64,40 @@ Tier purged_after(Tier tier, uint32_t days) {
   return tier;
 }
 
+Tier linked(Tier tier, const char* link) {
+  tier.link = link;
+  return tier;
+}
+
+Tier of_node(Tier tier) {
+  tier.of_node = true;
+  return tier;
+}
+
+Tier purposed(Tier tier, const char* purpose) {
+  tier.purpose = purpose;
+  return tier;
+}
+
+constexpr char kForHome[] = "for code, job scripts and settings: small files that must not be lost";
+constexpr char kForScratch[] = "for what jobs read and write: data sets at work, checkpoints, fresh results";
+constexpr char kForProject[] = "for what the group shares: data sets, environments, results to keep";
+constexpr char kForNearline[] = "for archives, such as tar files, of what is not needed soon";
+constexpr char kForWork[] = "for what jobs read and write: data sets, environments, results";
+constexpr char kForVault[] = "for results and data sets that are to be kept, and seldom change";
+constexpr char kForNode[] = "for what is needed on this node for hours: copies of data sets, caches";
+
 // Narval, Rorqual and Fir differ only in nearline.
 std::vector<Tier> alliance_tiers(uint64_t nearline) {
-  return {
-      backed_up(with_snapshots({"home", "", "", false, 50 * kGB, 50 * kGB, 500 * kThousand, 500 * kThousand},
-                               kDaily)),
-      purged_after({"scratch", "/scratch/%u", "SCRATCH", false, 20 * kTB, 20 * kTB, kMillion, kMillion}, 60),
-      backed_up(with_snapshots(
-          {"project", "/project/%g", "PROJECT", true, kTB, kTB, 500 * kThousand, 500 * kThousand}, kDaily)),
-      not_in_jobs(backed_up({"nearline", "/nearline/%g", "", true, nearline, nearline, 5000, 5000})),
-      job_local("LOCAL_SCRATCH")};
+  Tier home{"home", "", "", false, 50 * kGB, 50 * kGB, 500 * kThousand, 500 * kThousand};
+  Tier scratch{"scratch", "/scratch/%u", "SCRATCH", false, 20 * kTB, 20 * kTB, kMillion, kMillion};
+  Tier project{"project", "/project/%g", "PROJECT", true, kTB, kTB, 500 * kThousand, 500 * kThousand};
+  Tier archive{"nearline", "/nearline/%g", "", true, nearline, nearline, 5000, 5000};
+  return {purposed(backed_up(with_snapshots(home, kDaily)), kForHome),
+          purposed(linked(purged_after(scratch, 60), "scratch"), kForScratch),
+          purposed(linked(backed_up(with_snapshots(project, kDaily)), "projects/%g"), kForProject),
+          purposed(linked(not_in_jobs(backed_up(archive)), "nearline/%g"), kForNearline),
+          job_local("LOCAL_SCRATCH")};
 }
 
 KnownCluster fir() {
@@ -132,38 +156,50 @@ KnownCluster vulcan() {
 }
 
 KnownCluster mila() {
-  return {
-      "mila",
-      std::nullopt,
-      {whole("l40s", "", 48, 4, 12, 250), whole("a100l", "", 80, 4, 16, 248)},
-      {backed_up(with_snapshots({"home", "", "", false, 100 * kGB, 100 * kGB, kMillion, kMillion}, kDaily)),
-       purged_after({"scratch", "/network/scratch/%u", "SCRATCH", false, 5 * kTB, 5 * kTB, 0, 0}, 90),
-       backed_up(with_snapshots({"project", "/network/projects/%g", "", true, kTB, kTB, kMillion, kMillion},
-                                kDaily)),
-       {"archive", "/network/archive/%u", "ARCHIVE", false, 5 * kTB, 5100 * kGB, 0, 0}}};
+  return {"mila",
+          std::nullopt,
+          {whole("l40s", "", 48, 4, 12, 250), whole("a100l", "", 80, 4, 16, 248)},
+          {purposed(backed_up(with_snapshots(
+                        {"home", "", "", false, 100 * kGB, 100 * kGB, kMillion, kMillion}, kDaily)),
+                    kForHome),
+           purposed(
+               purged_after({"scratch", "/network/scratch/%u", "SCRATCH", false, 5 * kTB, 5 * kTB, 0, 0}, 90),
+               kForScratch),
+           purposed(backed_up(with_snapshots(
+                        {"project", "/network/projects/%g", "", true, kTB, kTB, kMillion, kMillion}, kDaily)),
+                    kForProject),
+           purposed({"archive", "/network/archive/%u", "ARCHIVE", false, 5 * kTB, 5100 * kGB, 0, 0},
+                    kForNearline)}};
 }
 
 KnownCluster alex() {
-  return {"alex",
-          std::nullopt,
-          {whole("a40", "", 48, 8, 16, 60), whole("a100", "", 40, 8, 16, 120),
-           constrained(whole("a100", "", 80, 8, 16, 240), "a100_80")},
-          {backed_up(with_snapshots({"home", "", "", false, 50 * kGB, 100 * kGB, 500 * kThousand, kMillion},
-                                    kOften)),
-           backed_up(with_snapshots({"vault", "/home/vault/%g/%u", "HPCVAULT", false, 500 * kGB, kTB,
-                                     200 * kThousand, 400 * kThousand},
-                                    kDailyAndWeekly)),
-           {"work", "/home/woody/%g/%u", "WORK", false, kTB, 1500 * kGB, 5 * kMillion, 7500 * kThousand},
-           job_local("TMPDIR")}};
+  return {
+      "alex",
+      std::nullopt,
+      {whole("a40", "", 48, 8, 16, 60), whole("a100", "", 40, 8, 16, 120),
+       constrained(whole("a100", "", 80, 8, 16, 240), "a100_80")},
+      {purposed(backed_up(with_snapshots(
+                    {"home", "", "", false, 50 * kGB, 100 * kGB, 500 * kThousand, kMillion}, kOften)),
+                kForHome),
+       purposed(backed_up(with_snapshots({"vault", "/home/vault/%g/%u", "HPCVAULT", false, 500 * kGB, kTB,
+                                          200 * kThousand, 400 * kThousand},
+                                         kDailyAndWeekly)),
+                kForVault),
+       purposed({"work", "/home/woody/%g/%u", "WORK", false, kTB, 1500 * kGB, 5 * kMillion, 7500 * kThousand},
+                kForWork),
+       job_local("TMPDIR")}};
 }
 
 KnownCluster sharcnet() {
   return {"sharcnet",
           std::nullopt,
           {},
-          {backed_up(with_snapshots({"home", "", "", false, 10 * kGB, 10 * kGB, 0, 0}, kDaily)),
-           {"work", "/work/%u", "WORK", false, kTB, kTB, kMillion, kMillion},
-           purged_after({"scratch", "/scratch/%u", "SCRATCH", false, 0, 0, kMillion, kMillion}, 60)}};
+          {purposed(backed_up(with_snapshots({"home", "", "", false, 10 * kGB, 10 * kGB, 0, 0}, kDaily)),
+                    kForHome),
+           purposed({"work", "/work/%u", "WORK", false, kTB, kTB, kMillion, kMillion}, kForWork),
+           purposed(purged_after({"scratch", "/scratch/%u", "SCRATCH", false, 0, 0, kMillion, kMillion}, 60),
+                    kForScratch),
+           purposed(of_node(purged_after({"tmp", "/tmp/%u", "", false, 0, 0, 0, 0}, 2)), kForNode)}};
 }
 
 }  // namespace

@@ -15,6 +15,13 @@ struct SnapshotRule {
   uint32_t seconds = 0, keep = 0;
 };
 
+// The limits of one group's directory where they differ from the tier's.
+struct GroupLimits {
+  std::string group;
+  uint64_t space = 0, hard_space = 0;  // 0: as the tier's
+  uint64_t files = 0, hard_files = 0;
+};
+
 struct Tier {
   std::string name;       // home, scratch, project, nearline, vault, work, archive, local
   std::string path;       // with %u, the user, or %g, the group; empty: the user's own home
@@ -28,6 +35,10 @@ struct Tier {
   std::vector<SnapshotRule> snapshots = {};  // none: none are made
   bool backed_up = false;                    // by the site: Minke makes no backups, and only reports this
   InJobs in_jobs = InJobs::kYes;
+  std::string link = {};                       // in the user's home, with %u or %g; empty: none
+  std::string purpose = {};                    // what it is for, as users read it
+  bool of_node = false;                        // each node's own: the path is not below the tiers' root
+  std::vector<GroupLimits> group_limits = {};  // of a group's tier
 };
 
 }  // namespace minke::clusters

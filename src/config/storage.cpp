@@ -9,8 +9,9 @@ namespace minke::config {
 
 namespace {
 
-// [storage.scratch]: limits of this cluster that differ from the profile's.
-void read_tier(Table& table, storage::Tier& tier) {
+// A soft limit alone is also the hard one.
+template <typename Limits>
+void read_limits(Table& table, Limits& limits) {
   const auto bytes = [&](std::string_view key, uint64_t& value) {
     table.text(key, [&](const std::string& given) -> Status {
       value = storage::parse_bytes(given);
@@ -21,14 +22,38 @@ void read_tier(Table& table, storage::Tier& tier) {
   const auto files = [&](std::string_view key, uint64_t& value) {
     table.number(key, 1, int64_t{1} << 50, [&](int64_t v) { value = static_cast<uint64_t>(v); });
   };
-  // A soft limit alone is also the hard one.
   uint64_t space = 0, count = 0;
   bytes("space", space);
   files("files", count);
-  if (space != 0) tier.space = tier.hard_space = space;
-  if (count != 0) tier.files = tier.hard_files = count;
-  bytes("hard_space", tier.hard_space);
-  files("hard_files", tier.hard_files);
+  if (space != 0) limits.space = limits.hard_space = space;
+  if (count != 0) limits.files = limits.hard_files = count;
+  bytes("hard_space", limits.hard_space);
+  files("hard_files", limits.hard_files);
+}
+
+void check_limits(Table& table, const storage::Tier& tier, const std::string& section) {
+  if (table.finish() && (tier.hard_space < tier.space || tier.hard_files < tier.files))
+    table.fail(table.table(), section, "has a hard limit below the soft one");
+}
+
+// [storage.project.groups.NAME]: limits of one group.
+void read_groups(Table& table, storage::Tier& tier) {
+  std::vector<std::string> names;
+  for (const auto& [name, node] : table.table()) names.emplace_back(name.str());
+  for (const std::string& name : names)
+    table.sub_table(name, [&](Table& section) {
+      clusters::GroupLimits limits;
+      limits.group = name;
+      read_limits(section, limits);
+      tier.group_limits.push_back(limits);
+      check_limits(section, storage::tier_for_group(tier, name),
+                   "[storage." + tier.name + ".groups." + name + "]");
+    });
+}
+
+// [storage.scratch]: limits of this cluster that differ from the profile's.
+void read_tier(Table& table, storage::Tier& tier) {
+  read_limits(table, tier);
   table.boolean("backup", [&](bool v) { tier.backed_up = v; });
   table.text("in_jobs", [&](const std::string& given) -> Status {
     if (given != "yes" && given != "read-only" && given != "no")
@@ -39,8 +64,8 @@ void read_tier(Table& table, storage::Tier& tier) {
     return {};
   });
   table.number("purge_days", 1, 36500, [&](int64_t v) { tier.purge_days = static_cast<uint32_t>(v); });
-  if (table.finish() && (tier.hard_space < tier.space || tier.hard_files < tier.files))
-    table.fail(table.table(), "[storage." + tier.name + "]", "has a hard limit below the soft one");
+  if (tier.of_group) table.sub_table("groups", [&](Table& groups) { read_groups(groups, tier); });
+  check_limits(table, tier, "[storage." + tier.name + "]");
 }
 
 }  // namespace
@@ -67,6 +92,11 @@ StorageConfiguration read_storage(Table& table) {
     if (tier.of_job) continue;
     table.sub_table(tier.name, [&](Table& section) { read_tier(section, tier); });
   }
+  table.texts("project_groups", [&](const std::string& given) -> Status {
+    if (given.empty()) return failure("must have names of groups, as \"def-*\"");
+    storage.project_groups.push_back(given);
+    return {};
+  });
   table.boolean("hold_jobs", [&](bool v) { storage.hold_jobs = v; });
   table.minutes("grace", [&](uint32_t minutes) { storage.grace_minutes = minutes; });
   table.number("count_interval", 1, 86400 * 30,
@@ -91,7 +121,7 @@ std::vector<storage::Tier> StorageConfiguration::tiers(const std::string& home) 
   const std::string below = root.empty() ? home + "/storage" : root == "/" ? "" : root;
   std::vector<storage::Tier> tiers = below_root;
   for (storage::Tier& tier : tiers)
-    if (!tier.path.empty()) tier.path = below + tier.path;
+    if (!tier.path.empty() && !tier.of_node) tier.path = below + tier.path;
   return tiers;
 }
 

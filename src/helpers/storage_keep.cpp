@@ -52,6 +52,7 @@ namespace {
 constexpr char kName[] = "minke storage-keep";
 constexpr int64_t kMostSeconds = 24 * 3600;
 constexpr int64_t kLookSeconds = 60;            // how often it looks for directories that are new
+constexpr int64_t kNodeSeconds = 3600;          // between two purges of a node's own directories
 constexpr int64_t kAfterFailureSeconds = 3600;  // a snapshot that failed is tried again
 constexpr int kOtherEndsTenths = 100;           // of a second, for which it waits for another keeper
 constexpr size_t kMaxFileBytes = 4 << 20;
@@ -190,14 +191,16 @@ void give_notice(Keeper& keeper, const storage::Tier& tier, const storage::Purge
   }
 }
 
-bool remove_all(Keeper& keeper, const storage::Tier& tier, const storage::PurgeState& state) {
+os::UniqueFd open_log(Keeper& keeper) {
   const std::string path = keeper.home + "/purge.log";
-  const os::UniqueFd record(
-      ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600));
-  if (!record) {
-    keeper.say(path + ": " + std::strerror(errno));
-    return false;
-  }
+  os::UniqueFd log(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!log) keeper.say(path + ": " + std::strerror(errno));
+  return log;
+}
+
+bool remove_all(Keeper& keeper, const storage::Tier& tier, const storage::PurgeState& state) {
+  const os::UniqueFd record = open_log(keeper);
+  if (!record) return false;
   bool all = true;
   for (const TierPlace& place : tier_places(tier, keeper.tiers, keeper.shared)) {
     keep_due_snapshots(keeper);
@@ -235,6 +238,26 @@ void keep_purge(Keeper& keeper, const storage::Tier& tier) {
       return keeper.say(noted.error().message);
   }
   keeper.due(storage::next_purge_step(state, keeper.now));
+}
+
+// What lies on a node's own disk for days is copies and caches: it goes without notice, once an hour.
+void keep_node_places(Keeper& keeper, const storage::Tier& tier) {
+  const std::string path = keeper.home + "/storage-state/purge-" + tier.name;
+  const auto text = os::read_file(path, kMaxFileBytes);
+  const int64_t last = text ? std::strtoll(text->c_str(), nullptr, 10) : 0;
+  if (last <= keeper.now && keeper.now < last + kNodeSeconds) return keeper.due(last + kNodeSeconds);
+  keeper.due(keeper.now + kNodeSeconds);
+  const os::UniqueFd record = open_log(keeper);
+  if (!record) return;
+  const int64_t before = keeper.now - int64_t{tier.purge_days} * 86400;
+  for (const TierPlace& place : tier_places(tier, keeper.tiers, keeper.shared)) {
+    keep_due_snapshots(keeper);
+    Found found;
+    if (!purge_place(keeper, place, before, true, record.get(), found))
+      keeper.say(storage::shown_path(place.path) + ": it could not be purged");
+  }
+  if (const Status noted = os::replace_file(path, std::to_string(keeper.now) + "\n", 0600); !noted)
+    keeper.say(noted.error().message);
 }
 
 // ---- snapshots ----------------------------------------------------------------------------------------
@@ -363,7 +386,8 @@ int storage_keep_main(int argc, char** argv) {
   }
   keep_due_snapshots(keeper);
   for (const storage::Tier& tier : keeper.tiers)
-    if (keeper.config.storage.purge && tier.purge_days > 0) keep_purge(keeper, tier);
+    if (keeper.config.storage.purge && tier.purge_days > 0)
+      tier.of_node ? keep_node_places(keeper, tier) : keep_purge(keeper, tier);
   keep_due_snapshots(keeper);
   if (keeper.config.storage.snapshots) keeper.due(keeper.next_snapshots);
   keeper.look_at_clock();  // it may have taken long

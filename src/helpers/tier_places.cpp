@@ -67,9 +67,9 @@ std::vector<TierPlace> tier_places(const storage::Tier& tier, const std::vector<
   if (tier.of_job) return places;
   if (!shared) {
     const Person person = whoever_runs_this();
-    const auto path = storage::tier_path(tier, person.user, person.group, person.home);
-    if (path && is_directory(*path, status))
-      places.push_back({*path, tier.of_group ? "" : person.user, person.uid, person.gid});
+    for (const PersonTier& one : tiers_of({tier}, person, {}))
+      if (is_directory(one.path, status))
+        places.push_back({one.path, tier.of_group ? "" : person.user, person.uid, one.gid});
     return places;
   }
   if (!tier.path.empty()) {

@@ -20,19 +20,17 @@ std::optional<std::vector<Tier>> profile_tiers(std::string_view name, const std:
   if (cluster == nullptr || cluster->tiers.empty()) return std::nullopt;
   std::vector<Tier> tiers = cluster->tiers;
   for (Tier& tier : tiers)
-    if (!tier.path.empty()) tier.path = root + tier.path;
+    if (!tier.path.empty() && !tier.of_node) tier.path = root + tier.path;
   return tiers;
 }
 
-std::optional<std::string> tier_path(const Tier& tier, const std::string& user, const std::string& group,
-                                     const std::string& home) {
-  if (tier.of_job) return std::nullopt;
-  if (tier.path.empty()) return home.empty() ? std::nullopt : std::optional(home);
+std::optional<std::string> expanded_path(const std::string& pattern, const std::string& user,
+                                         const std::string& group) {
   std::string path;
-  for (size_t at = 0; at < tier.path.size(); ++at) {
-    const char next = tier.path[at] == '%' && at + 1 < tier.path.size() ? tier.path[at + 1] : '\0';
+  for (size_t at = 0; at < pattern.size(); ++at) {
+    const char next = pattern[at] == '%' && at + 1 < pattern.size() ? pattern[at + 1] : '\0';
     if (next != 'u' && next != 'g') {
-      path.push_back(tier.path[at]);
+      path.push_back(pattern[at]);
       continue;
     }
     const std::string& name = next == 'u' ? user : group;
@@ -41,6 +39,25 @@ std::optional<std::string> tier_path(const Tier& tier, const std::string& user, 
     ++at;
   }
   return path;
+}
+
+std::optional<std::string> tier_path(const Tier& tier, const std::string& user, const std::string& group,
+                                     const std::string& home) {
+  if (tier.of_job) return std::nullopt;
+  if (tier.path.empty()) return home.empty() ? std::nullopt : std::optional(home);
+  return expanded_path(tier.path, user, group);
+}
+
+Tier tier_for_group(const Tier& tier, std::string_view group) {
+  Tier own = tier;
+  for (const clusters::GroupLimits& limits : tier.group_limits) {
+    if (limits.group != group) continue;
+    if (limits.space != 0) own.space = limits.space;
+    if (limits.hard_space != 0) own.hard_space = limits.hard_space;
+    if (limits.files != 0) own.files = limits.files;
+    if (limits.hard_files != 0) own.hard_files = limits.hard_files;
+  }
+  return own;
 }
 
 std::vector<std::string> tier_variables(const std::vector<Tier>& tiers, const std::string& user,

@@ -24,6 +24,13 @@ std::vector<std::string_view> profile_names();
 std::optional<std::string> tier_path(const Tier& tier, const std::string& user, const std::string& group,
                                      const std::string& home);
 
+// The tier with the limits that this group has.
+Tier tier_for_group(const Tier& tier, std::string_view group);
+
+// Replaces %u and %g. Nothing for names that would lead elsewhere.
+std::optional<std::string> expanded_path(const std::string& pattern, const std::string& user,
+                                         const std::string& group);
+
 // NAME=VALUE each: where the tiers are for them, by the names that programs know. `tmp_dir` is the job's own
 // directory; empty if there is no job.
 std::vector<std::string> tier_variables(const std::vector<Tier>& tiers, const std::string& user,

@@ -32,6 +32,23 @@ TEST(Tiers, variables_of_a_job_and_of_a_login_shell) {
             (std::vector<std::string>{"HPCVAULT=/home/vault/bob/alice", "WORK=/home/woody/bob/alice"}));
 }
 
+TEST(Tiers, a_group_may_have_limits_of_its_own) {
+  Tier project = (*profile_tiers("narval", "/data"))[2];
+  project.group_limits.push_back({"def-bob", 40'000, 50'000, 0, 0});
+  const Tier bobs = tier_for_group(project, "def-bob"), others = tier_for_group(project, "def-eve");
+  EXPECT_EQ(bobs.space, 40'000u);
+  EXPECT_EQ(bobs.hard_space, 50'000u);
+  EXPECT_EQ(bobs.files, project.files);
+  EXPECT_EQ(others.space, project.space);
+}
+
+TEST(Tiers, a_nodes_own_directory_is_not_below_the_root) {
+  const auto sharcnet = profile_tiers("sharcnet", "/data");
+  EXPECT_EQ(sharcnet->back().path, "/tmp/%u");
+  EXPECT_EQ(tier_path(sharcnet->back(), "alice", "", ""), "/tmp/alice");
+  for (const Tier& tier : *sharcnet) EXPECT_FALSE(tier.purpose.empty()) << tier.name;
+}
+
 TEST(Tiers, sizes_as_reports_print_them) {
   const uint64_t gib = uint64_t{1} << 30;
   EXPECT_EQ(report_size(20 * gib, 1024, "B") + "/" + report_size(25 * gib, 1024, "B"), "  20GiB/  25GiB");

@@ -103,7 +103,8 @@ class Site(Shared):
         super().close()
         for group in self.unix_groups:
             subprocess.run(["groupdel", "-f", group], check=False)
-        shutil.rmtree(self.disks, ignore_errors=True)
+        for directory in (self.disks, *(pathlib.Path("/tmp", account) for account in self.accounts)):
+            shutil.rmtree(directory, ignore_errors=True)
 
 
 class Narval(Site):
@@ -147,7 +148,7 @@ class Sharcnet(Site):
         partitions = "".join(f'\n[[partition]]\nname = "{name}"\nnodes = "{nodes}"\nmax_time = "{time}"\n{CLOSED}'
                              'serves = ["cpu", "gpu"]\n' for name, nodes, time in (
                                  ("others", "mon[1-2],cop1,mos1,gp1", "4:00:00"), ("contributed", "cop1,mos1", "7-0")))
-        super().__init__("sharcnet", SHARCNET + nodes + partitions, tiers="[storage.work]\nfiles = 60\n")
+        super().__init__("sharcnet", SHARCNET + nodes + partitions, tiers="purge = true\n[storage.work]\nfiles = 60\n")
         self.contributor, self.student = self.member("contrib"), self.member("student")
         self.sacctmgr("add", "account", "contributors,students")
         self.sacctmgr("add", "user", self.contributor.name, "account=contributors")

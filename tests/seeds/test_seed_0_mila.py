@@ -230,7 +230,6 @@ def test_0_24_the_home_is_the_home(narval):
     assert ran(narval.reader, "#!/bin/bash\necho $HOME\n", "--account=def-prof") == f"{narval.reader.work}\n"
 
 
-@pytest.mark.xfail(strict=True, reason="there is no ~/projects, and only the primary group has a project")
 def test_0_25_projects_in_the_home(narval):
     where = types(narval.reader, f"realpath ~/projects/{narval.rrg}")
     assert where == f"{narval.disks}/project/{narval.rrg}\n"
@@ -247,7 +246,6 @@ def test_0_27_a_directory_on_the_node(narval):
     assert said[0] == said[2] and said[1] == said[3] == "file"
 
 
-@pytest.mark.xfail(strict=True, reason="sizes are told, not what each tier is for")
 def test_0_28_what_each_tier_is_for(narval):
     said = types(narval.reader, "minke storage usage").lower()
     assert "code" in said and "results" in said and re.search("data ?sets", said)
@@ -379,7 +377,6 @@ def test_0_51_setrpaths(narval):
     types(narval.reader, "mkdir -p binaries && cp /bin/true binaries && setrpaths.sh --path binaries && binaries/true")
 
 
-@pytest.mark.xfail(strict=True, reason="the doctor looks at the primary group's project alone")
 def test_0_52_files_of_the_wrong_group_in_a_project(narval):
     project = narval.disks / "project" / narval.rrg
     narval.root_run("install", "-d", "-m", "2770", "-g", narval.rrg, project)

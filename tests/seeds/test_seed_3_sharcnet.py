@@ -1,4 +1,5 @@
 """Seed 3: slides on SHARCNET. Cases have the numbers of items.toml."""
+import pathlib
 import re
 import shutil
 
@@ -80,10 +81,19 @@ def test_3_07_scratch_without_a_quota_for_two_months(tiers):
     assert re.search(r"space +[\d.]+ KiB *\n", tiers[0]["scratch"])
 
 
-@pytest.mark.xfail(strict=True, reason="ls: cannot access '/tmp/$USER'")
 def test_3_08_a_directory_in_tmp_of_each_node(sharcnet):
     job = sharcnet.student.submit("touch /tmp/$USER/file && stat -c %U /tmp/$USER")
     assert sharcnet.student.output(job) == f"{sharcnet.student.name}\n"
+
+
+def test_3_08_it_goes_after_two_days(sharcnet):
+    user = sharcnet.contributor
+    types(user, "touch /tmp/$USER/file")
+    now = int(user.run("date", "+%s").stdout)
+    for days, there in ((1, True), (3, False)):
+        keep = sharcnet.root_run(sharcnet.program, "storage-keep", sharcnet.home, sharcnet.root["MINKE_CONFIG"], str(now + days * 86400))
+        assert keep.returncode == 0, keep.stderr
+        assert pathlib.Path("/tmp", user.name, "file").exists() == there
 
 
 def test_3_10_over_quota_no_job_starts(sharcnet):

@@ -18,7 +18,7 @@ namespace {
 struct Checked {
   const storage::Tier& tier;
   std::string path;  // as it is shown
-  const std::string& group;
+  std::string group;
   storage::GroupFindings found;
 
   uint64_t causes() const { return found.other_group + found.not_handed_down; }
@@ -57,21 +57,22 @@ nlohmann::ordered_json json_of(const Checked& checked) {
 }  // namespace
 
 int storage_doctor(const std::string& user, bool mend, bool json) {
-  const auto tiers = helpers::configured_tiers();
+  const auto cluster = helpers::cluster_with_tiers();
   const auto person = helpers::person_named(user);
-  if (!tiers || !person) {
-    view::print_error("minke storage", (!tiers ? tiers.error() : person.error()).message);
+  if (!cluster || !person) {
+    view::print_error("minke storage", (!cluster ? cluster.error() : person.error()).message);
     return 1;
   }
   nlohmann::ordered_json out = nlohmann::ordered_json::array();
   bool wrong = false;
-  for (const storage::Tier& tier : *tiers) {
-    const auto path = storage::tier_path(tier, person->user, person->group, person->home);
-    if (!tier.of_group || !path) continue;
-    Checked checked{tier, storage::shown_path(*path), person->group, {}};
-    if (!storage::check_groups(helpers::following(*path), person->gid, mend, checked.found)) {
+  const auto places = helpers::tiers_of(cluster->tiers, *person, cluster->storage.project_groups);
+  for (const helpers::PersonTier& place : places) {
+    if (!place.tier.of_group) continue;
+    Checked checked{place.tier, storage::shown_path(place.path), place.group, {}};
+    if (!storage::check_groups(helpers::following(place.path), place.gid, mend, checked.found)) {
       if (!json)
-        view::write_out(fmt::format("{:<9} {}: not there (minke storage init)\n", tier.name, checked.path));
+        view::write_out(
+            fmt::format("{:<9} {}: not there (minke storage init)\n", place.tier.name, checked.path));
       continue;
     }
     const storage::GroupFindings& found = checked.found;

@@ -1,12 +1,12 @@
-// diskusage_report, shownicerquota.pl, minke storage usage and init: one's usage of the cluster's tiers,
-// counted in place, and the tiers' directories.
+// diskusage_report, shownicerquota.pl and minke storage usage: one's usage of the cluster's tiers, counted in
+// place.
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -18,8 +18,8 @@
 #include "helpers/programs.h"
 #include "os/files.h"
 #include "os/minke_home.h"
-#include "storage/disk_quota.h"
 #include "storage/live_index.h"
+#include "storage/snapshots.h"
 #include "storage/tiers.h"
 #include "storage/usage_scan.h"
 #include "storage/words.h"
@@ -33,7 +33,7 @@ using Json = nlohmann::ordered_json;
 
 struct Counted {
   storage::Tier tier;
-  std::string path;
+  std::string path, group;
   bool there = false;
   std::string problem;  // why it is not counted
   storage::Usage usage;
@@ -43,12 +43,11 @@ std::vector<Counted> count_tiers(const helpers::TierConfiguration& cluster, cons
                                  const std::vector<std::string>& wanted, bool owners = false) {
   const std::string live = helpers::live_directory(cluster.home);
   std::vector<Counted> all;
-  for (const storage::Tier& tier : cluster.tiers) {
-    if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), tier.name) == wanted.end()) continue;
-    const auto path = storage::tier_path(tier, person.user, person.group, person.home);
-    if (!path) continue;
-    Counted one{tier, *path, false, {}, {}};
-    const std::string followed = helpers::following(*path);
+  for (helpers::PersonTier& place :
+       helpers::tiers_of(cluster.tiers, person, cluster.storage.project_groups)) {
+    if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), place.tier.name) == wanted.end()) continue;
+    Counted one{std::move(place.tier), std::move(place.path), std::move(place.group), false, {}, {}};
+    const std::string followed = helpers::following(one.path);
     // Another process may keep count of it.
     if (const auto known = owners ? std::nullopt : storage::live_amount(live, followed)) {
       one.there = true;
@@ -75,7 +74,7 @@ int report_uncounted(const char* command, const std::vector<Counted>& counted) {
 }
 
 std::string owner_of(const Counted& one, const helpers::Person& person) {
-  return one.tier.of_group ? "project " + person.group : "user " + person.user;
+  return one.tier.of_group ? "project " + one.group : "user " + person.user;
 }
 
 std::string slashed(uint64_t used, uint64_t limit, unsigned scale, std::string_view suffix) {
@@ -90,7 +89,7 @@ int fail(const char* command, const std::string& message) {
 
 std::string per_user(const Counted& one, const helpers::Person& person, bool all_users) {
   helpers::NameTable names;
-  std::string text = fmt::format("\nBreakdown for project {} (Last update: now)\n", person.group);
+  std::string text = fmt::format("\nBreakdown for project {} (Last update: now)\n", one.group);
   const auto row = [&](const std::string& user, const std::string& files, const std::string& size,
                        const std::string& location) {
     text += fmt::format("{:>15} {:>15} {:>20} {:>20}\n", user, files, size, location);
@@ -140,43 +139,17 @@ std::string rules_of(const storage::Tier& tier) {
   return rules;
 }
 
-// `whole`: one that the file system may snapshot and limit by itself, if it can.
-Status make_directory(const std::string& path, mode_t mode, uid_t uid, gid_t gid, bool whole) {
-  struct stat status {};
-  const bool there = ::lstat(path.c_str(), &status) == 0;
-  const bool made = !there && whole && storage::make_subvolume(path);
-  if (!made && ::mkdir(path.c_str(), 0700) != 0) {
-    if (errno == EEXIST) return {};  // it exists already and is left as it is
-    return failure_from_errno(path, errno);
-  }
-  if ((::geteuid() == 0 || gid != ::getegid()) && ::lchown(path.c_str(), uid, gid) != 0)
-    return failure_from_errno(path, errno);
-  if (::chmod(path.c_str(), mode) != 0) return failure_from_errno(path, errno);
-  return {};
-}
-
-// Returns in words what enforces the limits of a directory; sets them if it is the file system.
-std::string held_by(const storage::Tier& tier, const std::string& path, const helpers::Person& person,
-                    size_t index) {
-  if (::geteuid() != 0 || (tier.space == 0 && tier.files == 0)) return "";
-  // Each directory of each tier has a number.
-  const uint32_t project =
-      (static_cast<uint32_t>(index + 1) << 28) | ((tier.of_group ? person.gid : person.uid) & 0x0fffffff);
-  const auto held =
-      storage::set_disk_limits(path, project, {tier.space, tier.hard_space, tier.files, tier.hard_files});
-  if (!held) {
-    view::print_error("minke storage", storage::shown_path(held.error().message));
-    return "  (limits by counting)";
-  }
-  switch (*held) {
-    case storage::HeldBy::kQgroup:
-      return "  (limits by the file system, files by counting)";
-    case storage::HeldBy::kProject:
-      return "  (limits by the file system)";
-    case storage::HeldBy::kNobody:
-      break;
-  }
-  return "  (limits by counting)";
+// "snapshots: 12, the latest of 2026-11-23 10:00; minke restore FILE".
+std::string snapshots_of(const std::string& path) {
+  const std::vector<int64_t> times = storage::list_snapshots(path);
+  if (times.empty()) return "  no snapshots yet\n";
+  const auto latest = static_cast<time_t>(times.front());
+  std::tm wall{};
+  ::localtime_r(&latest, &wall);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%d %H:%M", &wall);
+  return fmt::format("  snapshots: {}, the latest of {}; to get files back: minke restore\n", times.size(),
+                     text);
 }
 
 }  // namespace
@@ -192,6 +165,7 @@ int storage_usage(bool json) {
     const storage::Amount& total = one.usage.total;
     if (json) {
       out.push_back({{"tier", one.tier.name},
+                     {"group", one.tier.of_group ? Json(one.group) : Json()},
                      {"path", storage::shown_path(one.path)},
                      {"exists", one.there},
                      {"space", total.space},
@@ -206,6 +180,8 @@ int storage_usage(bool json) {
     text += fmt::format("{:<9} {}{}\n", one.tier.name, storage::shown_path(one.path),
                         one.there ? "" : "  (" + one.problem + ")");
     text += "  " + rules_of(one.tier) + "\n";
+    if (!one.tier.purpose.empty()) text += "  " + one.tier.purpose + "\n";
+    if (cluster->storage.snapshots && !one.tier.snapshots.empty()) text += snapshots_of(one.path);
     if (!one.there) continue;
     text += fmt::format("  space {} {}\n", bar(total.space, one.tier.space),
                         of_limit(total.space, one.tier.space, storage::bytes_text(total.space),
@@ -220,29 +196,6 @@ int storage_usage(bool json) {
   }
   view::write_out(json ? out.dump(2) + "\n" : text);
   return report_uncounted("minke storage", counted);
-}
-
-int storage_init(const std::string& user) {
-  const auto tiers = helpers::configured_tiers();
-  if (!tiers) return fail("minke storage", tiers.error().message);
-  const auto named = helpers::person_named(user);
-  if (!named) return fail("minke storage", named.error().message);
-  const helpers::Person& person = *named;
-  for (const storage::Tier& tier : *tiers) {
-    const auto path = storage::tier_path(tier, person.user, person.group, person.home);
-    if (!path || tier.path.empty()) continue;
-    Status made = os::make_directories(path->substr(0, path->rfind('/')), 0755);
-    // The group's directory, whose group new entries inherit; each member has an own directory within.
-    if (made)
-      made = make_directory(*path, tier.of_group ? 02770 : 0700, tier.of_group ? ::geteuid() : person.uid,
-                            person.gid, true);
-    if (made && tier.of_group)
-      made = make_directory(*path + "/" + person.user, 02750, person.uid, person.gid, false);
-    if (!made) return fail("minke storage", made.error().message);
-    const std::string held = held_by(tier, *path, person, static_cast<size_t>(&tier - tiers->data()));
-    view::write_out(fmt::format("{:<9} {}{}\n", tier.name, storage::shown_path(*path), held));
-  }
-  return 0;
 }
 
 int diskusage_report_main(int argc, char** argv) {
