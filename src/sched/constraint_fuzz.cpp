@@ -1,4 +1,4 @@
-// No text makes the parser of --constraint crash, hang or grow without bound.
+// Fuzz target: no text makes the parser of --constraint crash, hang or allocate without bound.
 #include <cstdint>
 #include <string_view>
 
