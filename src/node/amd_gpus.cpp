@@ -20,7 +20,7 @@ constexpr char kRender[] = "renderD";
 constexpr char kRenderDirectory[] = "/dri/";
 constexpr char kVendor[] = "0x1002";  // of PCI
 
-// The first line; empty where there is none.
+// Returns the first line; empty if there is none.
 std::string line_of(const std::string& path) {
   std::ifstream file(path);
   std::string line;
@@ -35,7 +35,7 @@ uint64_t number_of(const std::string& path) {
   return number;
 }
 
-// PCI's address of each, and the name of its render node; in the order of the addresses.
+// The PCI address and the render node of each GPU, in the order of the addresses.
 std::vector<std::pair<std::string, std::string>> render_nodes(const std::string& system) {
   std::vector<std::pair<std::string, std::string>> found;
   std::error_code error;
@@ -56,7 +56,7 @@ std::string sensors_of(const std::string& device) {
   return "";
 }
 
-// "AMD Instinct MI300X" is "mi300x"; what has no name of a product is told by its number.
+// "AMD Instinct MI300X" is "mi300x". A GPU without a product name is named by its device number.
 std::string type_of(const std::string& product) {
   std::string rest = product;
   for (const std::string_view word : {"AMD ", "Instinct ", "Radeon "}) {
@@ -114,7 +114,7 @@ GpuReport AmdGpus::read() const {
     now.set_utilization(static_cast<uint32_t>(number_of(device.directory + "/gpu_busy_percent")));
     now.set_memory_mib(number_of(device.directory + "/mem_info_vram_used") >> 20);
     if (device.sensors.empty()) continue;
-    // Microwatts, Hz, microjoules (kernel: Documentation/hwmon/sysfs-interface). Older chips average.
+    // Microwatts, Hz, microjoules (kernel: Documentation/hwmon/sysfs-interface). Older chips report averages.
     const std::string average = device.sensors + "/power1_average";
     const uint64_t power =
         fs::exists(average) ? number_of(average) : number_of(device.sensors + "/power1_input");

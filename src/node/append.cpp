@@ -20,11 +20,11 @@ int write_line(const std::string& path, const std::string& text) {
   return file >= 0 && ::write(file, text.data(), text.size()) >= 0 ? 0 : 1;
 }
 
-// `kept`: the one descriptor of ours that the child goes on to have; or -1. A process of this one's rights
-// stays above the one that has the user's, which he may stop.
+// `kept`: the only descriptor that the child keeps; -1: none. A process with this one's rights watches over
+// the child with the user's rights, because the user may stop that.
 void append(const Identity* identity, int kept, const std::string& path, const std::string& text) {
   const pid_t parent = ::getpid();
-  if (::fork() != 0) return;  // without one the line is lost: it only explains
+  if (::fork() != 0) return;  // without it the line is lost, which only explained something
   if (!os::become_in_child(std::nullopt, parent)) ::_exit(1);
   ::setsid();
   if (kept > 3) ::close_range(3, static_cast<unsigned>(kept) - 1, 0);
@@ -44,7 +44,7 @@ void append_in_child(const Identity* identity, const std::string& path, const st
 }
 
 void append_in_child_to_stderr_of(pid_t pid, const Identity& identity, const std::string& text) {
-  // Names the file, and opens nothing: that is for the child, with its own rights.
+  // Only names the file. The child opens it, with its own rights.
   const os::UniqueFd file(::open(("/proc/" + std::to_string(pid) + "/fd/2").c_str(), O_PATH | O_CLOEXEC));
   if (file) append(&identity, file.get(), "/proc/self/fd/" + std::to_string(file.get()), text);
 }

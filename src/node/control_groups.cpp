@@ -22,7 +22,7 @@ namespace {
 constexpr const char* kUsed[] = {"cpuset", "memory", "pids"};
 constexpr char kPrefix[] = "/minke+";   // no unit of systemd's can have a + in its name
 constexpr char kDevices[] = "devices";  // of version 1; made only for groups that need it
-// Where the processes of a group that was handed over go, so that it may give its controllers to others.
+// Processes of a delegated group go there, so that the group can give its controllers to others.
 constexpr char kServiceLeaf[] = "/service";
 
 std::string read_text(const std::string& path) {
@@ -32,13 +32,13 @@ std::string read_text(const std::string& path) {
   return text.str();
 }
 
-// One write(2), which is how the kernel takes a value. Never makes a file.
+// Writes with one write(2), as the kernel expects for a value. Never creates a file.
 Status write_text(const std::string& path, const std::string& text) {
   const os::UniqueFd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
   if (!file) return failure_from_errno(path, errno);
   ssize_t written;
   do written = ::write(file.get(), text.data(), text.size());
-  while (written < 0 && errno == EINTR);  // a limit of memory may take its time, and a child end meanwhile
+  while (written < 0 && errno == EINTR);  // a memory limit may take long, and a child end meanwhile
   return written < 0 ? Status(failure_from_errno(path, errno)) : Status();
 }
 
@@ -50,7 +50,7 @@ bool has_word(const std::string& words, const std::string& word, char separator)
   return false;
 }
 
-// Of lines "key number".
+// Reads a value from lines "key number".
 uint64_t value_of(const std::string& path, const std::string& key) {
   std::istringstream stream(read_text(path));
   std::string name;
@@ -61,7 +61,7 @@ uint64_t value_of(const std::string& path, const std::string& key) {
 }
 
 struct Mount {
-  std::string root;  // what of the hierarchy is mounted
+  std::string root;  // the part of the hierarchy that is mounted
   std::string at;
   std::string type;
   std::string options;  // of the super block: the controllers
@@ -83,8 +83,8 @@ std::vector<Mount> read_mounts(const std::string& root) {
   return mounts;
 }
 
-// The group of this process in the hierarchy that has the controller (version 2: ""), as seen through the
-// mount.
+// The group of this process in the hierarchy with the controller (version 2:
+// ""), as seen through the mount.
 std::string own_group(const std::string& root, const std::string& controller, const Mount& mount) {
   std::istringstream lines(read_text(root + "/proc/self/cgroup"));
   for (std::string line; std::getline(lines, line);) {
@@ -100,14 +100,14 @@ std::string own_group(const std::string& root, const std::string& controller, co
   return "";
 }
 
-// Without what a ControlGroups made: from within a job the same directory is found as from outside.
+// Removes the part that a ControlGroups made, so that the same directory is found from within a job.
 std::string without_jobs(std::string group) {
   if (const size_t at = group.find(kPrefix); at != std::string::npos) group.resize(at);
   if (group.ends_with(kServiceLeaf)) group.resize(group.size() - (sizeof kServiceLeaf - 1));
   return group;
 }
 
-// systemd marks what it has handed over.
+// systemd marks the groups that it has delegated.
 bool is_delegated(const std::string& directory) {
   char value[2] = {};
   for (const char* name : {"trusted.delegate", "user.delegate"}) {
@@ -141,17 +141,17 @@ Status remove_tree(const std::string& directory) {
   return {};
 }
 
-// Version 1: whether the mount is the hierarchy that has the controller.
+// Version 1: whether the mount is the hierarchy with the controller.
 bool has_controller(const Mount& mount, const char* controller) {
   return mount.type == "cgroup" && has_word(mount.options, controller, ',');
 }
 
-// Where this process is in the hierarchy, not counting what a ControlGroups made.
+// This process's group in the hierarchy, without the part that a ControlGroups made.
 std::string group_in(const std::string& root, const Mount& mount, const char* controller) {
   return root + mount.at + without_jobs(own_group(root, controller, mount));
 }
 
-// Version 2: what of `wanted` the group offers to those below it.
+// Version 2: the controllers of `wanted` that the group offers to those below it.
 std::vector<const char*> offered_by(const std::string& group, const std::vector<const char*>& wanted) {
   std::string offered = read_text(group + "/cgroup.controllers");
   std::replace(offered.begin(), offered.end(), '\n', ' ');
@@ -264,7 +264,7 @@ std::vector<std::string> ControlGroups::process_directories(const std::string& g
   return all;
 }
 
-// Version 2: lets groups below this directory have the controllers.
+// Version 2: lets groups below this directory use the controllers.
 Status ControlGroups::give_controllers(const std::string& directory) const {
   std::string all;
   for (const auto& [controller, base] : bases_) all += (all.empty() ? "+" : " +") + controller;
@@ -287,7 +287,7 @@ Status ControlGroups::prepare() {
   for (const auto& [controller, base] : bases_) {
     if (::mkdir(base.c_str(), 0755) != 0 && errno != EEXIST) return failure_from_errno(base, errno);
     if (version_ == 2 || controller != "cpuset") continue;
-    for (const char* file : {"/cpuset.cpus", "/cpuset.mems"}) {  // empty at first, and then nothing can enter
+    for (const char* file : {"/cpuset.cpus", "/cpuset.mems"}) {  // if empty, nothing can enter
       const std::string above = base.substr(0, base.rfind('/')) + file;
       if (auto set = write_text(base + file, read_text(above)); !set) return set;
     }
@@ -371,7 +371,7 @@ Status ControlGroups::set_limits(const std::string& group, const GroupLimits& li
 }
 
 Status ControlGroups::hide(const std::string& group, const std::vector<dev_t>& devices) const {
-  if (!devices_problem_.empty()) return {};  // whoever asks has been told
+  if (!devices_problem_.empty()) return {};  // callers have been told
   if (version_ == 2) return attach_device_filter(directories(group).front(), devices);
   for (const dev_t device : devices) {
     const std::string rule =
@@ -417,7 +417,7 @@ uint64_t ControlGroups::oom_kills(const std::string& group) const {
 std::vector<pid_t> ControlGroups::processes(const std::string& group, bool with_groups_below) const {
   std::vector<pid_t> pids;
   collect_processes(directories(group).front(), with_groups_below, pids);
-  std::erase(pids, 0);  // of another pid namespace; and to signal 0 would be to signal our own group
+  std::erase(pids, 0);  // pids of another namespace; signal 0 would go to our own group
   return pids;
 }
 

@@ -9,7 +9,7 @@
 namespace minke::node {
 namespace {
 
-// What processors may share, from the narrowest to the widest.
+// What processors may share, from narrow to wide.
 constexpr size_t kLevels = 3;
 using Place = std::array<int, kLevels>;
 
@@ -44,13 +44,13 @@ std::vector<CpuPool::Slot*> CpuPool::candidates(size_t count, const std::set<uin
     const std::pair<const Place, Room>* best = nullptr;
     for (const auto& one : rooms) {
       if (one.second.unused < count) continue;
-      // Near enough, then the one where they fit most tightly.
+      // Near enough first, then the room where they fit most tightly.
       const auto rank = [&](const Room& room) {
         return std::pair(count - std::min(count, room.near), room.unused);
       };
       if (best == nullptr || rank(one.second) < rank(best->second)) best = &one;
     }
-    // Rather two places near the GPUs than one that is far from them.
+    // Two rooms near the GPUs are better than one far from them.
     if (best == nullptr || (!near.empty() && best->second.near == 0)) continue;
     std::vector<Slot*> found;
     for (Slot& slot : slots_) {

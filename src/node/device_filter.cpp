@@ -38,7 +38,7 @@ bpf_insn leave() {
   return instruction(BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
 }
 
-// 0 for a character device of the list, whatever is to be done with it, 1 for everything else.
+// Returns 0 for a listed character device, whatever the access, and 1 for everything else.
 std::vector<bpf_insn> program_of(const std::vector<dev_t>& hidden) {
   std::vector<bpf_insn> program = {
       load(BPF_REG_2, offsetof(bpf_cgroup_dev_ctx, major)),

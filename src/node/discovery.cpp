@@ -39,7 +39,7 @@ std::optional<uint64_t> read_number(const std::string& path) {
   return to_number(read_text(path));
 }
 
-// The number behind "Name:" in a file of such lines.
+// The number after "Name:" in a file of such lines.
 uint64_t number_behind(const std::string& text, const std::string& name) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
@@ -48,7 +48,7 @@ uint64_t number_behind(const std::string& text, const std::string& name) {
   return 0;
 }
 
-// "0-3,8,10-11"; nothing where there is no such list.
+// Parses "0-3,8,10-11"; nothing if it is no such list.
 std::optional<CpuSet> parse_cpu_list(const std::string& text) {
   CpuSet cpus;
   std::istringstream parts(text);
@@ -79,7 +79,7 @@ CpuSet kernel_affinity() {
   return {0};
 }
 
-// What the control groups that this process is in leave it.
+// The limits of the control groups that this process is in.
 struct OwnGroupLimits {
   uint64_t whole_cpus = UINT64_MAX;
   uint64_t memory_bytes = UINT64_MAX;
@@ -109,7 +109,7 @@ void read_group_v2(const std::string& directory, OwnGroupLimits& limits) {
 }
 
 void read_group_v1(const std::string& directory, OwnGroupLimits& limits) {
-  auto quota = read_number(directory + "/cpu.cfs_quota_us");  // -1: none, which is no number here
+  auto quota = read_number(directory + "/cpu.cfs_quota_us");  // -1: none; it does not parse as a number here
   auto period = read_number(directory + "/cpu.cfs_period_us");
   if (quota && period) limits.limit_time(*quota, *period);
   if (auto bytes = read_number(directory + "/memory.limit_in_bytes")) {
@@ -167,7 +167,7 @@ OwnGroupLimits group_limits(const DiscoveryOptions& options) {
       std::string below = path;
       if (mount.root != "/" && below.starts_with(mount.root)) below = below.substr(mount.root.size());
       if (below == "/") below.clear();
-      // A limit of any group above holds as well.
+      // A limit of any group above applies as well.
       for (;;) {
         v2 ? read_group_v2(mount.point + below, limits) : read_group_v1(mount.point + below, limits);
         if (below.empty()) break;

@@ -24,13 +24,13 @@ namespace {
 
 constexpr size_t kMostBytes = size_t{1} << 20;  // of a report
 
-// It ends with the daemon, also where it hangs and does not see that the socket was closed.
+// The process ends with the daemon even if it hangs and does not notice the closed socket.
 void end_with_parent() {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
 
-// The driver has opened its devices; what is asked from now on, everybody may ask. Another library than the
-// driver's own (of tests) may read files that only this process's user may read.
+// The driver has opened its devices; everybody may make the later queries. A library other than the driver's
+// own (in tests) may read files that only this process's user may read.
 bool confine(const GpuOptions& options) {
   if (options.library != GpuOptions().library) return true;
   if (!os::confine_self(os::helper_account())) return false;
@@ -68,7 +68,7 @@ Status GpuProbe::start() {
 void GpuProbe::stop() {
   socket_.reset();
   if (child_ == 0) return;
-  ::kill(child_, SIGKILL);  // it keeps nothing that could be lost
+  ::kill(child_, SIGKILL);  // it has no state that could be lost
   while (::waitpid(child_, nullptr, 0) < 0 && errno == EINTR) {
   }
   child_ = 0;

@@ -22,7 +22,7 @@ struct Hierarchy {
   std::string mount;
 };
 
-// The one that decides on devices: that of version 1, where it is mounted.
+// The hierarchy that decides on devices: that of version 1 if it is mounted.
 Hierarchy find_hierarchy() {
   Hierarchy found;
   std::ifstream mounts("/proc/self/mounts");
@@ -58,15 +58,15 @@ Status tell(const std::string& directory, const char* file, const std::vector<de
   return {};
 }
 
-// What is allowed to a group again is not to those below it. From the top: none may have what that above
-// lacks.
+// Allowing a device to a group does not allow it to the groups below. Goes from the top down, because no
+// group may have what its parent lacks.
 Status allow_everywhere(const std::string& directory, const std::vector<dev_t>& devices) {
   if (auto told = tell(directory, "devices.allow", devices); !told) return told;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
     std::error_code ignored;
     if (!entry.is_directory(ignored)) continue;
-    // One that has gone meanwhile needs nothing.
+    // A group that has gone meanwhile needs nothing.
     if (auto told = allow_everywhere(entry.path().string(), devices); !told && told.error().code != ENOENT)
       return told;
   }
@@ -80,7 +80,7 @@ Status guard_group(const std::string& group, const std::vector<dev_t>& devices) 
   const auto directory = directory_of(hierarchy, group);
   if (!directory) return failure(directory.error());
   if (hierarchy.version == 1) return tell(*directory, "devices.deny", devices);
-  // The new one first, so that there is no moment without.
+  // Attaches the new filter first, so that there is no moment without one.
   const auto old = find_device_filters(*directory, kName);
   if (!old) return failure(old.error());
   if (auto attached = attach_device_filter(*directory, devices, kName); !attached) return attached;

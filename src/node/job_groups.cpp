@@ -14,7 +14,7 @@ namespace minke::node {
 
 namespace {
 
-// As the kernel reads lists; empty where some node's processes are not bound.
+// A list for the kernel; empty if some node's processes are not bound.
 std::string cpu_list(const std::vector<std::vector<uint32_t>>& cpus) {
   std::string list;
   for (const std::vector<uint32_t>& numbers : cpus) {
@@ -24,7 +24,7 @@ std::string cpu_list(const std::vector<std::vector<uint32_t>>& cpus) {
   return list;
 }
 
-// Device files that are not there cannot be opened anyway.
+// Missing device files need no entry, because nobody can open them.
 std::vector<dev_t> devices_of(const google::protobuf::RepeatedPtrField<std::string>& files) {
   std::vector<dev_t> devices;
   for (const std::string& file : files) {
@@ -56,7 +56,7 @@ JobGroups::~JobGroups() {
   if (!groups_) return;
   spares_->remove_all();
   remove_stale();
-  [[maybe_unused]] const Status removed = groups_->remove_all();  // where some job still has one, it stays
+  [[maybe_unused]] const Status removed = groups_->remove_all();  // stays if a job still has a group
 }
 
 std::string JobGroups::name_of(const JobKey& job) {
@@ -89,7 +89,7 @@ Result<std::vector<GroupEntry>> JobGroups::make(const LaunchOrder& order,
     const std::string group = group_of(job, order, i);
     if (group != job.group) {
       [[maybe_unused]] const Status removed =
-          groups_->remove(group);  // of one that could not be started before
+          groups_->remove(group);  // left by a launch that could not be started
       const uint64_t memory = i < order.places_size() ? order.places(i).memory_bytes() : 0;
       if (auto made = groups_->create(group, {memory, 0, "", {}}); !made) return failure(made.error());
     }
@@ -106,7 +106,7 @@ Status JobGroups::make(const std::string& name, Job& job, const GroupLimits& lim
   job.spare = spares_->take(limits, stale_);
   job.group = job.spare ? job.spare->name : name;
   if (job.spare) return {};
-  if (std::erase(stale_, name) > 0) {  // a run of this name that was lost
+  if (std::erase(stale_, name) > 0) {  // a lost run with this name
     [[maybe_unused]] const Status removed = groups_->remove(name);
   }
   return groups_->create(name, limits);
@@ -167,7 +167,7 @@ std::vector<pid_t> JobGroups::processes(const LaunchKey& key) {
 }
 
 bool JobGroups::end(const std::string& group, pid_t spared) {
-  if (groups_->remove(group)) return true;  // nothing in it, usually
+  if (groups_->remove(group)) return true;  // usually it is empty
   groups_->kill(group, spared);
   return static_cast<bool>(groups_->remove(group));
 }
@@ -193,7 +193,7 @@ bool JobGroups::end(const JobKey& key, pid_t spared) {
     if (!end(job->second, spared)) return false;
     jobs_.erase(job);
   }
-  // What an earlier launcher's run of this name has left; a spare group's name does not tell whose that was.
+  // Remains of an earlier launcher's run with this name. A spare group's name does not tell whose it was.
   return std::ranges::none_of(
       stale_, [&](const std::string& group) { return group == name || SpareGroups::is_spare(group); });
 }
@@ -205,7 +205,7 @@ bool JobGroups::end(const LaunchKey& key, pid_t spared) {
   bool gone = true;
   bool divided = false;
   for (const std::string& group : launch->groups) {
-    if (group == job.group) continue;  // goes with the job
+    if (group == job.group) continue;  // removed with the job
     gone = end(group, spared) && gone;
     divided = true;
   }

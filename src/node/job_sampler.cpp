@@ -17,7 +17,7 @@
 namespace minke::node {
 namespace {
 
-// A whole small file in one read(2).
+// Reads a whole small file in one read(2).
 std::string_view read_small(const std::string& path, std::vector<char>& buffer) {
   const os::UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file) return {};
@@ -32,7 +32,7 @@ uint64_t number_at(std::string_view text) {
   return number;
 }
 
-// Of lines "key number", or "key: number".
+// Reads a value from lines "key number" or "key: number".
 uint64_t value_of(std::string_view text, std::string_view key) {
   for (size_t at = 0; at < text.size();) {
     const std::string_view line = text.substr(at, text.find('\n', at) - at);
@@ -42,7 +42,7 @@ uint64_t value_of(std::string_view text, std::string_view key) {
   return 0;
 }
 
-// The directory itself, and those below it.
+// Visits the directory and those below it.
 template <typename Visit>
 void each_directory(const std::string& directory, Visit visit) {
   visit(directory);
@@ -56,7 +56,7 @@ void each_directory(const std::string& directory, Visit visit) {
   for (const std::string& one : below) each_directory(one, visit);
 }
 
-// Zones of the processors' packages: "intel-rapl:0", but not "intel-rapl:0:1", which is a part of it.
+// Whether the zone is a processor package: "intel-rapl:0", but not its part "intel-rapl:0:1".
 bool is_package(std::string_view zone) {
   return zone.starts_with("intel-rapl:") && zone.find(':', 11) == std::string_view::npos;
 }
@@ -83,7 +83,7 @@ JobSampler::JobSampler(const Inventory& launcher, std::string root)
     Counter counter;
     counter.file = zones + "/" + entry->d_name + "/energy_uj";
     const std::string_view now = read_small(counter.file, buffer);
-    if (now.empty()) continue;  // root's alone, usually
+    if (now.empty()) continue;  // usually only root may read it
     counter.last = number_at(now);
     counter.range = number_at(read_small(zones + "/" + entry->d_name + "/max_energy_range_uj", buffer));
     energy_.push_back(std::move(counter));
@@ -134,7 +134,7 @@ JobUse JobSampler::read_group(const std::string& name) {
 
 std::vector<JobUse> JobSampler::read(const std::vector<SampledJob>& jobs) {
   std::vector<JobUse> uses(jobs.size());
-  // Each process belongs to the job that its nearest known ancestor belongs to.
+  // Each process belongs to the job of its nearest known ancestor.
   std::unordered_map<pid_t, size_t> owner;
   for (size_t i = 0; i < jobs.size(); ++i) {
     const std::string name = JobGroups::name_of(JobKey{jobs[i].job_id, jobs[i].run});

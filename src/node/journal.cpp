@@ -65,7 +65,7 @@ std::string encode_record(const JournalRecord& record) {
 
 Result<JournalContents> parse_journal(std::string_view bytes) {
   JournalContents contents;
-  // A crash may have cut off even the prefix: what is a part of it counts as empty.
+  // A crash may have truncated even the prefix: a part of it counts as empty.
   std::string expected = prefix();
   if (bytes.size() < kPrefixBytes) {
     contents.whole = bytes.empty();
@@ -149,7 +149,7 @@ Result<Journal> Journal::resume(const std::string& path, const JournalContents& 
 
 Status Journal::append(const JournalRecord& record) {
   std::string bytes = encode_record(record);
-  // Reading would stop at a part of a record, and never see what follows it.
+  // Reading would stop at a partial record and never see what follows it.
   const auto cut = [this] { return ::ftruncate(file_.get(), static_cast<off_t>(bytes_)) == 0; };
   if (cut_off_ && !cut()) {
     incomplete_ = true;
@@ -177,7 +177,7 @@ Status Journal::sync() {
 Status Journal::rewrite(const std::vector<JournalRecord>& records) {
   std::string fresh_path = path_ + ".new";
   const auto failed = [&fresh_path](Status why) {
-    ::unlink(fresh_path.c_str());  // it would take room
+    ::unlink(fresh_path.c_str());  // it would take up space
     return why;
   };
   os::UniqueFd fresh(::open(fresh_path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600));

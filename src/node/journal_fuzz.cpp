@@ -1,4 +1,4 @@
-// Any bytes may lie where the journal should: reading them must end, with a prefix that can be read again.
+// Fuzz target: a journal may have any bytes. Reading ends, with a prefix that can be read again.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

@@ -34,7 +34,7 @@ void end_task(LaunchState& launch, const TaskEnded& ended) {
     none_ran = none_ran && task.end && !task.end->error().empty();
   }
   if (!all_ended) return;
-  // Tasks may end out of order of time only by a changed clock; the last record is the end either way.
+  // Task ends are out of order only if the clock changed. The last record is the end in any case.
   launch.end_time = std::max<int64_t>(1, ended.end().end_time());
   if (!none_ran) return;
   launch.launch_error = launch.tasks.front().end->error();
@@ -129,7 +129,7 @@ std::vector<JournalRecord> LaunchTable::records() const {
       running.set_boot_ticks(launch.running_ticks);
       for (const auto& task : launch.tasks) running.add_pids(static_cast<uint32_t>(task.pid));
     }
-    // The task that ended last goes last: its record carries the end of the launch.
+    // The task that ended last comes last: its record has the end of the launch.
     std::vector<uint32_t> ended;
     for (uint32_t i = 0; i < launch.tasks.size(); ++i) {
       if (launch.tasks[i].end) ended.push_back(i);

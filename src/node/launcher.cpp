@@ -31,10 +31,10 @@
 namespace minke::node {
 namespace {
 
-// Talks to the daemon; what is to be done, the supervisor does.
+// Launcher: communicates with the daemon; the supervisor carries out the orders.
 //
-// Who connects is the daemon from its first message on, if that asks for the inventory: then it takes the
-// place of the one before.
+// A connection becomes the daemon when its first message asks for the inventory. It
+// replaces the daemon before it.
 class Launcher {
  public:
   Launcher(os::EventLoop& loop, std::string home, os::UniqueFd listening,
@@ -46,7 +46,7 @@ class Launcher {
     accepting_ =
         rpc::accept_on(loop_, listening_.get(), [this](os::UniqueFd socket) { accept(std::move(socket)); });
     child_watch_ = loop_.on_signal(SIGCHLD, [this] { supervisor_->reap(); });
-    loop_.post([this] { supervisor_->reap(); });  // those that ended before the watch
+    loop_.post([this] { supervisor_->reap(); });  // children that ended before the watch
   }
 
  private:
@@ -132,9 +132,9 @@ class Launcher {
                             daemon_->peer().pid);
   }
 
-  // A command within a job found no daemon. One that it started would have the job's processors, limits,
-  // groups and namespaces; this process has none of that. Where root serves others, nobody but root starts
-  // one.
+  // Starts a daemon for a command within a job that found none. A daemon started by the command itself would
+  // have the job's processors, limits, groups and namespaces; this process has none of them. On a shared
+  // cluster only root starts a daemon.
   void start_daemon(const StartDaemonOrder& order, pid_t asking,
                     const std::vector<os::UniqueFd>& descriptors) {
     if (os::is_shared(home_) || descriptors.size() != 1 || !order.program().starts_with('/') ||
@@ -157,11 +157,11 @@ class Launcher {
   uint64_t last_number_ = 0;
   uint64_t daemon_number_ = 0;  // 0: there is none
   std::unique_ptr<rpc::Connection> daemon_;
-  std::map<uint64_t, std::unique_ptr<rpc::Connection>> newcomers_;  // who have not said what they want
+  std::map<uint64_t, std::unique_ptr<rpc::Connection>> newcomers_;  // connections without a first message
 };
 
-// A child that has become its user still has some of our pages until it executes its program (node/spawn.h).
-// The kernel keeps that user's other processes from looking into them, unless it has been told not to.
+// A child that has changed to its user still shares some of our pages until it executes its program
+// (node/spawn.h). The kernel keeps that user's other processes from reading them unless configured otherwise.
 Status prepare_to_serve_others(const std::string& home) {
   if (!os::is_shared(home)) return {};
   if (::geteuid() != 0) return failure("the launcher of a shared cluster must run as root", EPERM);
@@ -170,7 +170,7 @@ Status prepare_to_serve_others(const std::string& home) {
     return failure(
         "fs.suid_dumpable is 1, which lets users look into programs that start as root: set it to 0 or 2");
   if (::prctl(PR_SET_DUMPABLE, 0) != 0) return failure_from_errno("prctl", errno);
-  // Capabilities that a job's programs could inherit.
+  // Drops capabilities that a job's programs could inherit.
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   __user_cap_data_struct data[2]{};
   if (::syscall(SYS_capget, &header, data) != 0) return failure_from_errno("capget", errno);
@@ -184,8 +184,8 @@ int fail(const std::string& what) {
   return kLauncherFailed;
 }
 
-// A launcher's 0, 1 and 2 are always open: what it opens never gets one of those numbers (node/spawn.h relies
-// on it).
+// Keeps a launcher's descriptors 0, 1 and 2 open, so that no later open() gets these
+// numbers. node/spawn.h relies on it.
 void open_standard_streams() {
   int fd;
   do fd = ::open("/dev/null", O_RDWR);
@@ -193,9 +193,9 @@ void open_standard_streams() {
   if (fd >= 0) ::close(fd);
 }
 
-// Whoever logs in has limits of his own, hard ones too, and a launcher that he starts must not hand them to
-// everybody's jobs. As Slurm has it, jobs have the soft limits of the submission, and no hard ones. Only root
-// may.
+// A login session has its own limits, also hard ones, and a launcher started from it must not pass
+// them on to everybody's jobs. As in Slurm, jobs have the soft limits of the submission and no hard
+// ones. Only root may raise them.
 void raise_hard_limits() {
   if (::geteuid() != 0) return;
   const auto most_files = os::read_file("/proc/sys/fs/nr_open", 64);
@@ -209,8 +209,8 @@ void raise_hard_limits() {
   }
 }
 
-// A lock of this process alone (not flock): children that outlive a killed launcher by a moment do not hold
-// it.
+// A lock of this process alone (not flock): children that briefly outlive a
+// killed launcher do not hold it.
 bool take_lock(int file) {
   struct flock whole {};
   whole.l_type = F_WRLCK;
@@ -251,7 +251,7 @@ int run_launcher(const LauncherOptions& options) {
   std::string home = real.get();
   if (auto safe = prepare_to_serve_others(home); !safe) return fail(safe.error().message);
   raise_hard_limits();
-  os::raise_descriptor_limit();  // those of steps pass through
+  os::raise_descriptor_limit();  // for the descriptors of steps, which pass through
   std::string lock_path = home + "/launcher.lock";
   os::UniqueFd lock(::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!lock) return fail(failure_from_errno(lock_path, errno).value().message);
@@ -262,9 +262,9 @@ int run_launcher(const LauncherOptions& options) {
   ControlGroups::leave();
   ::umask(077);
   if (::chdir("/") != 0)
-    return fail(failure_from_errno("/", errno).value().message);  // so as to hold no directory
+    return fail(failure_from_errno("/", errno).value().message);  // holds no directory busy
   ::signal(SIGPIPE, SIG_IGN);
-  ::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error like any other
+  ::signal(SIGXFSZ, SIG_IGN);  // exceeding a file size limit is an error like any other
   if (::prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) return fail("this kernel has no child subreapers");
 
   os::EventLoop loop;
@@ -282,7 +282,7 @@ int run_launcher(const LauncherOptions& options) {
   say_ready();
   loop.run();
   ::unlink(launcher_socket_path(home).c_str());
-  if (os::is_shared(home)) ::umount2((home + "/shm").c_str(), MNT_DETACH);  // where some job had it made
+  if (os::is_shared(home)) ::umount2((home + "/shm").c_str(), MNT_DETACH);  // may be mounted for jobs
   return kLauncherStopped;
 }
 

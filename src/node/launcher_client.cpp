@@ -49,7 +49,7 @@ class SocketLauncherClient : public LauncherClient {
     disconnect();
     may_start_ = true;
     if (failures_ > 1) return try_after(pause_after(failures_));
-    // Not here: its outcome is a callback.
+    // Not directly, because the outcome is a callback.
     loop_.post([this, alive = std::weak_ptr<bool>(alive_)] {
       if (!alive.expired()) connect();
     });
@@ -87,7 +87,7 @@ class SocketLauncherClient : public LauncherClient {
   }
 
  private:
-  // The first one that is lost gets a successor at once.
+  // The first lost launcher is replaced at once.
   static std::chrono::milliseconds pause_after(int failures) {
     constexpr std::chrono::milliseconds kFirst{100}, kLongest{60'000};
     constexpr int kMostDoublings = 10;
@@ -112,13 +112,13 @@ class SocketLauncherClient : public LauncherClient {
   }
 
   void lose(Status why) {
-    constexpr std::chrono::seconds kLongEnough{10};  // it was no failure to start one
+    constexpr std::chrono::seconds kLongEnough{10};  // a launcher that lived this long did start
     const auto now = std::chrono::steady_clock::now();
     if (connected_ && now - connected_since_ >= kLongEnough) failures_ = 0;
     disconnect();
     ++failures_;
     const std::string reason = why ? "" : why.error().message;
-    // Said once, and not each minute for as long as it goes on.
+    // Logs it once rather than every minute.
     if (told_to_stop_) {
       os::log_info("the launcher has stopped");
     } else if (failures_ <= 1) {
@@ -165,7 +165,7 @@ class SocketLauncherClient : public LauncherClient {
     auto ready = start_launcher(options_);
     if (!ready) return lose(failure(ready.error()));
     ready_ = std::move(*ready);
-    // Ready or not (another one may have won the race): what counts is whether somebody answers now.
+    // Ready or not (another launcher may have won the race), what counts is whether one answers now.
     ready_watch_ = loop_.on_readable(ready_.get(), [this] {
       ready_watch_.reset();
       ready_.reset();
@@ -173,7 +173,7 @@ class SocketLauncherClient : public LauncherClient {
     });
   }
 
-  // Of the one that was started and has ended: its last words.
+  // The last messages of the launcher that was started and has ended.
   std::string why_it_ended() const {
     constexpr size_t kMost = 4096;
     const std::string said = read_from(options_.log_path, log_bytes_, kMost);
@@ -222,13 +222,13 @@ class SocketLauncherClient : public LauncherClient {
   bool told_to_stop_ = false;
   int failures_ = 0;     // in a row
   std::string problem_;  // of the last one
-  off_t log_bytes_ = 0;  // of the log, before the last one was started
+  off_t log_bytes_ = 0;  // size of the log before the last start
   bool connected_ = false;
   bool may_start_ = false;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
-// Without the marker of the job that this process may run in: the launcher is not of the job.
+// Removes the marker of the job that this process may run in: the launcher does not belong to the job.
 std::vector<char*> environment_without_marker() {
   std::vector<char*> environment;
   constexpr size_t kLength = sizeof kLaunchMarker - 1;
@@ -263,8 +263,8 @@ Result<os::UniqueFd> start_launcher(const LauncherClientOptions& options) {
   arguments.push_back(nullptr);
   std::vector<char*> environment = environment_without_marker();
 
-  // Twice, so that nobody has to wait for the launcher's end. Only async-signal-safe calls in the children:
-  // other threads of the daemon may hold any lock.
+  // Forks twice, so that nobody has to wait for the launcher's end. The children may make only
+  // async-signal-safe calls, because other threads of the daemon may hold any lock.
   pid_t child = ::fork();
   if (child < 0) return failure_from_errno("cannot fork", errno);
   if (child == 0) {

@@ -36,7 +36,7 @@ bool same_file(const std::string& one, const std::string& other) {
          first.st_dev == second.st_dev && first.st_ino == second.st_ino;
 }
 
-// The machine's, or the container's, first one, or the oldest that may be looked into; 0: there is none.
+// The first process of the machine or container, or the oldest readable one; 0: there is none.
 pid_t first_process_outside() {
   std::vector<Process> all = read_all_processes();
   std::ranges::sort(all, {},
@@ -50,8 +50,8 @@ pid_t first_process_outside() {
   return 0;
 }
 
-// Only root may leave them. Those of others have one of users, with nobody else in it, where they find the
-// cluster's nodes by their names (node/namespaces.h).
+// Only root can leave them. Jobs of other users have a user namespace with nobody else in it, in which they
+// find the cluster's nodes by name (node/namespaces.h).
 Status leave_namespaces() {
   if (::geteuid() != 0) {
     const auto map = os::read_file("/proc/self/uid_map", 4096);
@@ -78,14 +78,14 @@ Status leave_groups() {
   return {};
 }
 
-// The kernel makes of it those that the control group allows.
+// Asks for all processors; the kernel reduces them to those of the control group.
 void take_all_processors() {
   cpu_set_t all;
   std::memset(&all, 0xff, sizeof all);
   [[maybe_unused]] const int taken = ::sched_setaffinity(0, sizeof all, &all);
 }
 
-// Only root may go beyond the hard limits.
+// Only root may exceed the hard limits.
 void raise_limits() {
   const pid_t first = ::geteuid() == 0 ? first_process_outside() : 0;
   for (int number = 0; number < RLIMIT_NLIMITS; ++number) {
@@ -94,7 +94,7 @@ void raise_limits() {
     if (::getrlimit(resource, &limit) != 0) continue;
     rlimit outside = limit;
     if (first != 0) ::prlimit(first, resource, nullptr, &outside);
-    // Programs take an unlimited stack for a wish to lay out memory in the old way.
+    // Programs take an unlimited stack as a request for the legacy memory layout.
     const bool keep_soft = resource == RLIMIT_STACK || (resource == RLIMIT_CORE && limit.rlim_cur == 0);
     for (const rlim_t hard : {std::max(limit.rlim_max, outside.rlim_max), limit.rlim_max}) {
       const rlimit raised{keep_soft ? limit.rlim_cur : hard, hard};
@@ -103,7 +103,7 @@ void raise_limits() {
   }
 }
 
-// What a job gives itself, so that others come first, or die first: where leaving it is allowed.
+// Undoes, where permitted, settings by which a job gives way to others or is OOM-killed first.
 void take_ordinary_turns() {
   ::setpriority(PRIO_PROCESS, 0, 0);
   const sched_param none{};

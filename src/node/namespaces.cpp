@@ -55,7 +55,7 @@ Status write_to(const std::string& path, const std::string& text) {
   return {};
 }
 
-// The numbers that there are here, each as itself, as the kernel reads them.
+// Maps each id that exists here to itself, in the kernel's format.
 std::string same_numbers(const char* map) {
   std::istringstream lines(os::read_file(map, 65536).value_or(""));
   std::string text;
@@ -64,7 +64,7 @@ std::string same_numbers(const char* map) {
   return text;
 }
 
-// A child that does `enter` and then waits until `use` has looked at it from here.
+// Forks a child that runs `enter` and then waits until `use` has been called with its pid.
 Status with_child_in(const std::function<bool()>& enter, const std::function<Status(pid_t)>& use) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return failure_from_errno("pipe", errno);
@@ -115,7 +115,7 @@ constexpr char kOwn[] = "/proc/thread-self/ns/net";
 
 }  // namespace
 
-// The caller goes there and comes back, which costs no process.
+// The caller enters the new namespace and returns, which needs no process.
 Result<os::UniqueFd> make_offline_network() {
   const os::UniqueFd before(::open(kOwn, O_RDONLY | O_CLOEXEC));
   if (!before) return failure_from_errno(kOwn, errno);

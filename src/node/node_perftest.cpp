@@ -1,8 +1,8 @@
-// What the launcher costs: jobs through it, one batch launch each with its output file, journal records and
-// clearing, against spawning the same program directly with no more than posix_spawn and wait.
+// Measures the cost of the launcher: jobs through it (one batch launch each, with its
+// output file, journal records and clearing), compared with starting the same program
+// directly by posix_spawn and wait.
 //
-// launcher_cpu_us is the processor time of the launcher itself for each job; the rest of a time is the
-// program's.
+// launcher_cpu_us is the launcher's own processor time per job. The rest of the time is the program's.
 #include <benchmark/benchmark.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -27,7 +27,7 @@ extern char** environ;
 namespace minke::node {
 namespace {
 
-constexpr int kAtOnce = 2;  // jobs that run side by side, in both
+constexpr int kAtOnce = 2;  // jobs at a time, in both cases
 constexpr char kScript[] = "exit 0";
 
 void direct_spawn(benchmark::State& state) {
@@ -53,7 +53,7 @@ void direct_spawn(benchmark::State& state) {
   if (!status) state.SkipWithError(status.error().message.c_str());
 }
 
-// A launcher in a process of its own, as in life, and this one as its daemon.
+// A launcher in its own process, as in production, with this process as its daemon.
 class ThroughLauncher {
  public:
   explicit ThroughLauncher(const char* shell) : shell_(shell) {
@@ -93,13 +93,13 @@ class ThroughLauncher {
       }
       if (--to_end == 0) loop.stop();
     };
-    callbacks.on_lost_connection = [&](Status) { client->start(); };  // it is not there yet
+    callbacks.on_lost_connection = [&](Status) { client->start(); };  // it is not running yet
     client = make_launcher_client(loop, {home_, {"/bin/false"}, ""}, std::move(callbacks));
     client->start();
     loop.run();
   }
 
-  // What the launcher itself has used so far, in microseconds.
+  // Microseconds of processor time that the launcher has used so far.
   double cpu_microseconds() const {
     std::ifstream statistics("/proc/" + std::to_string(launcher_) + "/schedstat");
     double nanoseconds = 0;
@@ -133,7 +133,7 @@ class ThroughLauncher {
 void through_launcher(benchmark::State& state) {
   ThroughLauncher launcher(state.range(0) == 0 ? "/bin/true" : "/bin/bash");
   constexpr int kBatch = 500;
-  launcher.run(1);  // it may have to start first
+  launcher.run(1);  // may have to start the launcher first
   double before = launcher.cpu_microseconds();
   while (state.KeepRunningBatch(kBatch)) launcher.run(kBatch);
   double used = launcher.cpu_microseconds() - before;

@@ -16,7 +16,7 @@
 namespace minke::node {
 namespace {
 
-// The library's own types, as its interface has them since version 11 of CUDA.
+// The library's types, as in its interface since CUDA 11.
 using Handle = void*;
 struct Memory {
   unsigned long long total, free, used;
@@ -49,7 +49,7 @@ bool is_model_number(const std::string& word) {
          std::isdigit(static_cast<unsigned char>(word[letters]));
 }
 
-// The number behind "DeviceFileMinor:" in a file of the driver; -1: there is none.
+// The number after "DeviceFileMinor:" in a file of the driver; -1: there is none.
 int minor_of_capability(const std::string& path) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
@@ -92,7 +92,7 @@ std::string gpu_type_of(const std::string& product) {
   return type.empty() ? "gpu" : type;
 }
 
-// A function that the library lacks is null, and what it would tell is not known.
+// A function that the library lacks is null, and its value is unknown.
 struct Nvml::Functions {
   void* library = nullptr;
   int (*init)() = nullptr;
@@ -135,7 +135,7 @@ struct Nvml::Functions {
 
 struct Nvml::Device {
   Handle handle = nullptr;
-  Handle whole = nullptr;  // of a part: its GPU, which alone has clocks and power
+  Handle whole = nullptr;  // of a MIG instance: its GPU, which has clocks and power
   std::string uuid;
   unsigned minor = 0;
 };
@@ -174,7 +174,7 @@ Result<std::unique_ptr<Nvml>> Nvml::open(const GpuOptions& options) {
   std::unique_ptr<Nvml> nvml(new Nvml(std::move(functions), options));
   if (const int code = nvml->functions_->init(); code != kSuccess)
     return failure("the GPU driver cannot be used: " + nvml->error(code), EIO);
-  nvml->functions_->find(nvml->functions_->shutdown, "nvmlShutdown");  // only what was begun is ended
+  nvml->functions_->find(nvml->functions_->shutdown, "nvmlShutdown");  // only after a successful init
   return nvml;
 }
 
@@ -236,7 +236,7 @@ void Nvml::discover_one(unsigned number, GpuReport& report) {
   devices_.push_back(device);
 }
 
-// False where the library does not know of parts.
+// False if the library does not know MIG.
 bool Nvml::discover_parts(const Device& whole, const model::GpuDevice& of_whole, GpuReport& report) {
   unsigned most = 0;
   if (!Functions::ask(functions_->most_parts, whole.handle, &most)) return false;
@@ -245,7 +245,7 @@ bool Nvml::discover_parts(const Device& whole, const model::GpuDevice& of_whole,
     Device part;
     part.whole = whole.handle;
     if (!Functions::ask(functions_->part_by_index, whole.handle, instance, &part.handle))
-      continue;  // not made
+      continue;  // does not exist
     model::GpuDevice found = of_whole;
     found.set_instance(instance);
     char text[96] = {};
@@ -291,7 +291,7 @@ void Nvml::read_one(const Device& device, GpuReading& reading) {
       return reading.set_problem(error(code));
   }
   now.set_memory_mib(static_cast<uint64_t>(memory.used >> 20));
-  // Of a part the library has no utilization, and power and clocks are the whole GPU's.
+  // An instance has no utilization in the library; its power and clocks are those of the whole GPU.
   Utilization utilization{};
   if (Functions::ask(functions_->utilization, device.handle, &utilization))
     now.set_utilization(utilization.gpu);

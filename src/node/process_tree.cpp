@@ -17,7 +17,7 @@ namespace minke::node {
 namespace {
 
 constexpr pid_t kKernelThreads = 2;                    // their parent
-constexpr pid_t kWidestSpan = 4096;                    // more pids than that: look at all processes instead
+constexpr pid_t kWidestSpan = 4096;                    // with more pids, look at all processes instead
 constexpr size_t kMostEnvironment = size_t{16} << 20;  // far above what execve takes
 
 std::string proc_path(pid_t pid, const char* file) {
@@ -53,7 +53,7 @@ std::optional<Process> read_process(pid_t pid) {
   ssize_t count = ::read(file.get(), buffer, sizeof buffer - 1);
   if (count <= 0) return std::nullopt;
   buffer[count] = '\0';
-  // The second field, the command's name in parentheses, may contain anything: count from its end.
+  // The second field, the command's name in parentheses, may have any characters: search from its end.
   const char* at = std::strrchr(buffer, ')');
   if (at == nullptr || at[1] != ' ') return std::nullopt;
   Process process;
@@ -105,12 +105,12 @@ std::vector<Process> descendants(const std::vector<Process>& processes, const st
 std::optional<std::string> initial_variable(pid_t pid, const std::string& name, bool* undecided) {
   std::string environment = read_file(proc_path(pid, "environ"), kMostEnvironment);
   if (environment.empty()) {
-    // Truly empty, or in the midst of execve, where there are no arguments either.
+    // Either it is really empty, or the process is in the middle of an execve and has no arguments either.
     bool has_arguments = !read_file(proc_path(pid, "cmdline"), 1).empty();
     environment = read_file(proc_path(pid, "environ"), kMostEnvironment);
     if (undecided != nullptr && environment.empty() && !has_arguments) {
       auto process = read_process(pid);
-      // Kernel threads and zombies have neither for good.
+      // Kernel threads and zombies never have either.
       if (process && process->state != 'Z' && process->state != 'X' && process->parent != kKernelThreads &&
           pid != kKernelThreads) {
         *undecided = true;

@@ -14,7 +14,7 @@
 namespace minke::node {
 namespace {
 
-// The start of a file of /proc, NUL-terminated; empty where it cannot be read.
+// Reads the start of a file in /proc, NUL-terminated. False if it cannot be read.
 template <size_t kSize>
 bool read_start(pid_t pid, const char* name, char (&buffer)[kSize]) {
   const os::UniqueFd file(
@@ -45,7 +45,7 @@ ProcessUsage read_process_usage(pid_t pid) {
   if (!read_start(pid, "stat", text)) return usage;
   const char* at = std::strrchr(text, ')');
   if (at == nullptr || at[1] != ' ') return usage;
-  at += 3;                   // behind field 3, the state
+  at += 3;                   // after field 3, the state
   uint64_t fields[25] = {};  // by their numbers in proc(5)
   for (int number = 4; number <= 24; ++number) {
     char* end;

@@ -47,7 +47,7 @@ std::vector<Processor> read(hwloc_topology_t topology) {
 std::vector<Processor> processors_of_machine() {
   const Topology topology = new_topology();
   if (topology == nullptr) return {};
-  // Both: the second means nothing where a variable describes another machine.
+  // Both flags: the second has no effect if a variable describes another machine.
   hwloc_topology_set_flags(topology.get(),
                            HWLOC_TOPOLOGY_FLAG_IS_THISSYSTEM | HWLOC_TOPOLOGY_FLAG_RESTRICT_TO_CPUBINDING);
   return read(topology.get());
@@ -70,8 +70,8 @@ std::set<uint32_t> parse_cpus(const std::string& list) {
 
 }  // namespace minke::node
 
-// hwloc as an archive asks udev for the makers of disks, where it is told to read disks, which nobody does
-// here; udev is no archive. A library that is not there answers like this.
+// The static hwloc asks udev for the vendors of disks if it reads disks, which it does not do here. There is
+// no static udev. These functions answer as if udev were not available.
 extern "C" {
 void* udev_new() {
   return nullptr;

@@ -14,7 +14,7 @@ constexpr std::string_view kPrefix = "spare_";
 constexpr size_t kMostFree = 256;
 constexpr uint64_t kMostBytesLeft = 2 << 20;
 
-// The start of a file of the kernel's, as it is now; empty where it cannot be read.
+// Reads the current start of a kernel file; empty if it cannot be read.
 std::string read_again(const os::UniqueFd& file) {
   char text[256];
   const ssize_t count = ::pread(file.get(), text, sizeof text, 0);

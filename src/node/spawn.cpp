@@ -20,7 +20,7 @@
 namespace minke::node {
 namespace {
 
-// Where the C library's heap begins; null: not known.
+// The start of the C library's heap; null: unknown.
 char* heap_start() {
   constexpr int kField = 47;  // start_brk
   const auto stat = os::read_file("/proc/self/stat", 4096);
@@ -31,8 +31,8 @@ char* heap_start() {
   return reinterpret_cast<char*>(std::strtoull(stat->c_str() + at, nullptr, 10));
 }
 
-// Keeps the heap out of children that are forked meanwhile: they have no use for it, must not see what is in
-// it, and copying its page tables would take the longer the more jobs run.
+// Keeps the heap out of children forked meanwhile. They do not need it and must not see its contents, and
+// copying its page tables would take longer the more jobs run.
 class WithoutHeap {
  public:
   WithoutHeap() { advise(MADV_DONTFORK); }
@@ -47,11 +47,11 @@ class WithoutHeap {
     if (!kRawSyscalls || start == nullptr || end <= start) return;
     const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
     auto* const first = reinterpret_cast<char*>(reinterpret_cast<uintptr_t>(start) & ~(page - 1));
-    ::madvise(first, static_cast<size_t>(end - first), advice);  // where it is refused, the heap is copied
+    ::madvise(first, static_cast<size_t>(end - first), advice);  // if it is refused, the heap is copied
   }
 };
 
-// The child's pid, or the negated errno; it is born in `group` where that is a descriptor.
+// Returns the child's pid, or the negated errno. The child is born in `group` if that is a descriptor.
 pid_t fork_child(ChildBlock& block, int group) {
   clone_args arguments{};
   arguments.exit_signal = SIGCHLD;
@@ -70,15 +70,15 @@ pid_t fork_plainly(ChildBlock& block) {
   return pid < 0 ? -errno : pid;
 }
 
-// A pipe for the next task to wait at.
+// Makes a pipe that the next task waits at.
 void make_pipe(os::UniqueFd& reading, os::UniqueFd& writing) {
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return;  // then the next one does not wait
+  if (::pipe2(ends, O_CLOEXEC) != 0) return;  // then the next task does not wait
   reading.reset(ends[0]);
   writing.reset(ends[1]);
 }
 
-// A file system that is mounted read-only is nobody's trouble but of who names a file there.
+// If a file system is read-only, only the user who named a file there is at fault.
 int error_number_of(const ChildReport& report) {
   return report.phase == static_cast<int>(StartPhase::kStreams) && report.error == EROFS ? 0 : report.error;
 }
@@ -112,11 +112,11 @@ std::string describe_failure(const ChildReport& report, const std::string (&path
 Spawner::Spawner(std::string marker)
     : marker_(std::move(marker)), null_(::open("/dev/null", O_RDWR | O_CLOEXEC)) {
   MINKE_CHECK(null_.get() > 2);                       // 0, 1 and 2 are open in a launcher
-  MINKE_CHECK(::strerrordesc_np(EINVAL) != nullptr);  // bound here, because a child cannot
+  MINKE_CHECK(::strerrordesc_np(EINVAL) != nullptr);  // bound here, because a child must not bind it
 }
 
 Spawner::~Spawner() {
-  for (const auto& [pid, child] : children_)  // none may start once its launcher is gone
+  for (const auto& [pid, child] : children_)  // none may start after the launcher's end
     if (child.report->executing == 0) ::kill(pid, SIGKILL);
 }
 
@@ -182,10 +182,10 @@ pid_t Spawner::start(ChildBlock& block, const GroupEntry* group, const int* file
     block.group_file_count = group->files.size();
   };
   if (!born_in_group) write_itself_in();
-  // To move there afterwards may take the kernel ten milliseconds.
+  // Moving the child there afterwards may take the kernel ten milliseconds.
   if (const pid_t pid = fork_child(block, born_in_group ? group->directory.get() : -1); pid > 0) return pid;
   write_itself_in();
-  return fork_plainly(block);  // kernels before 5.7 and some sandboxes do not have the other
+  return fork_plainly(block);  // for kernels before 5.7 and some sandboxes
 }
 
 void Spawner::remember(pid_t pid, const ChildBlock& block) {
@@ -197,8 +197,8 @@ void Spawner::remember(pid_t pid, const ChildBlock& block) {
   to_look_at_.push_back(pid);
 }
 
-// A few at a time, those that have been there for longest first: one that waits for a FIFO costs others
-// nothing.
+// Looks at a few children at a time, the oldest first. So a child that waits for a
+// FIFO costs the others nothing.
 void Spawner::forget_executing(size_t new_ones) {
   constexpr size_t kMoreThanCome = 8;
   for (size_t left = new_ones + kMoreThanCome; left > 0 && !to_look_at_.empty(); --left) {

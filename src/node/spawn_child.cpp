@@ -13,8 +13,8 @@
 
 #include "node/raw_syscall.h"
 
-// This runs in a child that has no heap: no allocation, no locks, no call that the dynamic linker would have
-// to bind, no instrumentation.
+// This code runs in a child without a heap. It must not allocate, take locks, call functions that need
+// dynamic binding, or be instrumented.
 #define MINKE_NO_HEAP __attribute__((no_sanitize("address", "undefined", "thread")))
 
 namespace minke::node {
@@ -24,7 +24,7 @@ MINKE_NO_HEAP inline long address(const volatile void* pointer) {
   return reinterpret_cast<long>(const_cast<const void*>(pointer));
 }
 
-// Volatile, or the compiler makes it the library's strlen(), which is bound at its first call, with locks.
+// `volatile` keeps the compiler from using the library's strlen(): its first call binds it, with locks.
 MINKE_NO_HEAP size_t length_of(const volatile char* text) {
   size_t length = 0;
   while (text[length] != '\0') ++length;
@@ -60,7 +60,7 @@ MINKE_NO_HEAP void reset_signals() {
   }
 }
 
-// Nobody writes to that pipe: it ends when the other task has opened its files, or is gone.
+// Nobody writes to that pipe: it closes when the other task has opened its files or is gone.
 MINKE_NO_HEAP void wait_for_end_of(int pipe) {
   if (pipe < 0) return;
   char nothing;
@@ -86,7 +86,7 @@ MINKE_NO_HEAP void take_network(ChildBlock& child) {
   if (result < 0) give_up(child, StartPhase::kNetwork, static_cast<int>(-result));
 }
 
-// From then on nothing is done with the launcher's rights, but for what those over the namespace allow.
+// Afterwards the child has the launcher's rights only within the namespace.
 MINKE_NO_HEAP void take_users(ChildBlock& child) {
   if (child.users < 0) return;
   long result = raw_syscall(SYS_setns, child.users, CLONE_NEWUSER);
@@ -94,13 +94,13 @@ MINKE_NO_HEAP void take_users(ChildBlock& child) {
   if (result < 0) give_up(child, StartPhase::kUsers, static_cast<int>(-result));
 }
 
-// Best done, not needed to run.
+// Optional: the job runs without it.
 MINKE_NO_HEAP void take_host_name(const ChildBlock& child) {
   if (child.host_name == nullptr || raw_syscall(SYS_unshare, CLONE_NEWUTS) != 0) return;
   raw_syscall(SYS_sethostname, address(child.host_name), static_cast<long>(child.host_name_length));
 }
 
-// What is mounted elsewhere later appears here too; what is mounted here stays here.
+// Later mounts elsewhere appear here too; mounts made here stay here.
 MINKE_NO_HEAP void take_private_directories(ChildBlock& child) {
   if (child.bind_count == 0) return;
   long result = raw_syscall(SYS_unshare, CLONE_NEWNS);
@@ -116,9 +116,9 @@ MINKE_NO_HEAP void take_private_directories(ChildBlock& child) {
   if (result < 0) give_up(child, StartPhase::kDirectories, static_cast<int>(-result));
 }
 
-// The one place where the launcher's rights are given up, for good: nothing that a user named is opened,
-// entered or executed before. From here on the kernel lets nobody but root look into what the child still has
-// of the launcher's memory (a process that changed its user is not dumpable; node/launcher.cpp sees to that).
+// The only place where the launcher's rights are dropped, for good. Nothing that a user named is opened,
+// entered or executed before. Afterwards only root can look into the launcher's memory that the child still
+// has, because a process that changed its user is not dumpable (see node/launcher.cpp).
 MINKE_NO_HEAP void take_identity(ChildBlock& child) {
   if (!child.has_identity) return;
   long result = raw_syscall(SYS_setgroups, static_cast<long>(child.group_count), address(child.groups));
@@ -126,20 +126,20 @@ MINKE_NO_HEAP void take_identity(ChildBlock& child) {
   if (result == 0) result = raw_syscall(SYS_setresuid, child.uid, child.uid, child.uid);
   if (result < 0) give_up(child, StartPhase::kIdentity, static_cast<int>(-result));
   raw_syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING,
-              0);  // keys of whoever started the launcher are not the job's
+              0);  // keys of the user who started the launcher are not for the job
 }
 
-// What was handed over takes its place, and everything else of the launcher's is closed, before any path is
-// opened:
-// "/proc/self/fd/7" is nothing of the launcher's.
+// Puts the given descriptors in place and closes all others of
+// the launcher's before any path is opened. So "/proc/self/fd/7"
+// is never one of the launcher's.
 constexpr int kBefore = 3;  // where `before` is until the files are open
 
 MINKE_NO_HEAP void keep_only_given_streams(ChildBlock& child) {
   for (int target = 0; target < 3; ++target) {
     const ChildStream& stream = child.streams[target];
     const bool given = stream.path == nullptr && !stream.same_as_stdout && stream.descriptor >= 0;
-    // The launcher keeps its own 0, 1 and 2 open, so that a source is none of those that are overwritten
-    // here.
+    // The launcher keeps its own 0, 1 and 2 open, so no source is among the
+    // descriptors that are overwritten here.
     const long result = raw_syscall(SYS_dup3, given ? stream.descriptor : child.null, target, 0);
     if (result < 0) give_up(child, StartPhase::kStreams, static_cast<int>(-result), target);
   }
@@ -200,8 +200,8 @@ MINKE_NO_HEAP void write_pid(char* digits) {
   *digits = '\0';
 }
 
-// A script whose interpreter is missing fails with ENOENT, though the script is there: Slurm says which it
-// is.
+// A script with a missing interpreter fails with ENOENT although the script exists. The message
+// names the interpreter, as in Slurm.
 MINKE_NO_HEAP bool say_bad_interpreter(const ChildBlock& child, const char* program, const char* reason) {
   long file = raw_syscall(SYS_openat, AT_FDCWD, address(program), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   if (file < 0) return false;
@@ -221,12 +221,12 @@ MINKE_NO_HEAP bool say_bad_interpreter(const ChildBlock& child, const char* prog
   const char* const name = child.argv[0];
   const char* tried = child.programs[0];
   for (const char* const* program = child.programs; *program != nullptr; ++program) {
-    // Of a name without a directory, the program is told where it was found, as Slurm tells it.
+    // If the name has no directory, the program gets the path where it was found, as in Slurm.
     if (child.programs[1] != nullptr || *name == '.') child.argv[0] = const_cast<char*>(*program);
     long result =
         -raw_syscall(SYS_execve, address(*program), address(child.argv), address(child.environment));
     bool not_there = result == ENOENT || result == ENOTDIR;
-    // As execvp does: what may not be executed is passed over, but remembered.
+    // Like execvp: a file that may not be executed is skipped, but its error is kept.
     if (!not_there || error == ENOENT) {
       error = result;
       tried = *program;
@@ -245,20 +245,20 @@ MINKE_NO_HEAP bool say_bad_interpreter(const ChildBlock& child, const char* prog
 MINKE_NO_HEAP void run_child(ChildBlock& child) {
   die_with_launcher(child);
   enter_group(child);
-  if (child.cpu_mask != nullptr)  // best done, not needed to run
+  if (child.cpu_mask != nullptr)  // optional
     raw_syscall(SYS_sched_setaffinity, 0, static_cast<long>(child.cpu_mask_bytes), address(child.cpu_mask));
   raw_syscall(SYS_setsid);
   reset_signals();
   wait_for_end_of(child.after);
   take_network(child);
   if (!child.has_identity)
-    take_users(child);  // without root's rights, it is what gives the right to the rest
+    take_users(child);  // without root's rights, only this gives the right to do the rest
   take_host_name(child);
   take_private_directories(child);
   if (child.has_identity) take_users(child);
   keep_only_given_streams(child);
   take_identity(child);
-  die_with_launcher(child);  // a change of user has cleared that
+  die_with_launcher(child);  // a change of user has cleared it
   raw_syscall(SYS_umask, child.umask);
   open_streams(child);
   enter_directory(child);

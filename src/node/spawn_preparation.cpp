@@ -46,7 +46,7 @@ char** list_of(std::vector<char*> texts, LaunchMemory& memory) {
 
 // What all tasks of the launch share.
 struct Common {
-  std::vector<char*> environment;  // the order's, a text each
+  std::vector<char*> environment;  // of the order, one text each
   char* marker = nullptr;
   char* work_dir = nullptr;
   char* error_prefix = nullptr;
@@ -58,7 +58,7 @@ struct Common {
   std::vector<const cpu_set_t*> cpu_masks;  // by place; null: not bound
 };
 
-// The environment's entries, each ended by NUL (the last one by the copy's own).
+// The environment's entries, each with a NUL at its end.
 std::vector<char*> variables_of(const std::string& block, LaunchMemory& memory) {
   std::vector<char*> variables;
   char* const copy = memory.text(block);
@@ -123,7 +123,7 @@ void prepare_environment(ChildBlock& block, const Common& common, const TaskOrde
   std::vector<char*> environment;
   for (char* variable : common.environment)
     if (!replaced.contains(name_of(variable))) environment.push_back(variable);
-  // The last of several entries of one name is the one that counts.
+  // If a name occurs several times, the last entry counts.
   std::unordered_set<std::string_view> seen = {name_of(kTaskPid), name_of(common.marker)};
   for (int i = order.environment_size() - 1; i >= 0; --i) {
     const std::string& variable = order.environment(i);
@@ -134,13 +134,13 @@ void prepare_environment(ChildBlock& block, const Common& common, const TaskOrde
   block.environment = list_of(std::move(environment), memory);
 }
 
-// Candidates in the order of PATH, as execvp tries them, and at last the working directory. Nothing is looked
-// at here: that is the child's business.
+// Candidates in the order of PATH, as execvp tries them, and last the working directory. The
+// child checks which of them exist.
 void prepare_programs(ChildBlock& block, const std::string& program, const std::string& work_dir,
                       LaunchMemory& memory) {
   std::vector<char*> candidates;
   if (program.empty() || program.find('/') != std::string::npos) {
-    // "./a.out" is told the whole path, so that it finds itself from wherever it goes.
+    // "./a.out" gets its whole path, so that it finds itself from any directory.
     candidates.push_back(memory.text(program.starts_with('.') ? work_dir + "/" + program : program));
     block.programs = list_of(std::move(candidates), memory);
     return;
@@ -186,8 +186,8 @@ void prepare_streams(ChildBlock& block, const TaskOrder& order, const std::vecto
   }
 }
 
-// Tasks that write to one file: the first truncates it where that is asked for, the others append, and open
-// it only after the one before them has.
+// Tasks that write to one file: the first truncates it if requested, the others append. Each opens it
+// only after the task before it has.
 void share_files(std::vector<PreparedTask>& tasks) {
   std::unordered_map<std::string_view, size_t> opened;  // path -> task that opens it first
   for (size_t i = 0; i < tasks.size(); ++i) {

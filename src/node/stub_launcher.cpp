@@ -48,7 +48,7 @@ class StubLauncher : public LauncherClient {
     tell([this, launch = std::move(launch)]() mutable { callbacks_.on_ended(std::move(launch)); });
   }
 
-  void signal(SignalOrder) override {}  // everything has ended already
+  void signal(SignalOrder) override {}  // everything has already ended
   void collect(CollectOrder) override {}
 
   void end_job(EndJobOrder order) override {
@@ -75,7 +75,7 @@ class StubLauncher : public LauncherClient {
     loop_.post([this, alive = std::weak_ptr<bool>(alive_)] {
       if (alive.expired()) return;
       scheduled_ = false;
-      // Those that come meanwhile wait for the next turn, so that nobody starves.
+      // Later events wait for the next turn, so that nobody starves.
       for (auto& one : std::exchange(events_, {})) {
         one();
         if (alive.expired()) return;

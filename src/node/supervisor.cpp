@@ -70,7 +70,7 @@ JournalRecord launching_record(const LaunchOrder& order) {
   return record;
 }
 
-// What cannot be read stays for a person to look at, under another name; best effort.
+// Keeps an unreadable file under another name for an administrator to examine; best effort.
 void keep_damaged(const std::string& path) {
   const std::string aside = path + ".damaged";
   ::unlink(aside.c_str());
@@ -100,7 +100,7 @@ Result<std::unique_ptr<Supervisor>> Supervisor::create(os::EventLoop& loop, Opti
     log_line(contents.error().message + "; moved to " + aside);
     if (std::rename(options.journal_path.c_str(), aside.c_str()) != 0)
       return failure_from_errno(aside, errno);
-    contents = JournalContents{};  // without an id: it gets another one
+    contents = JournalContents{};  // without an id: it gets a new one
   }
   if (!contents) return failure(contents.error());
   if (!contents->whole) keep_damaged(options.journal_path);
@@ -110,7 +110,7 @@ Result<std::unique_ptr<Supervisor>> Supervisor::create(os::EventLoop& loop, Opti
   header.set_boot_id(boot_id());
   header.set_id(contents->whole && !contents->header.id().empty() ? contents->header.id() : random_name());
   bool same_boot = contents->header.boot_id() == header.boot_id();
-  if (!same_boot) {  // its pids are nobody's now
+  if (!same_boot) {  // its pids belong to nobody now
     JournalRecord record;
     for (auto& [key, launch] : table.all()) {
       if (launch.ended()) continue;
@@ -160,7 +160,7 @@ void Supervisor::set_daemon(Sink sink, pid_t daemon) {
 void Supervisor::record(const JournalRecord& record) {
   if (auto status = node::record(record, journal_, table_); !status) log_line(status.error().message);
   if (sink_ || sync_scheduled_) return;
-  // No daemon is there to commit it: it must survive a power cut here. One sync for a burst.
+  // No daemon commits it, so it must survive a power cut here. One sync serves a burst.
   sync_scheduled_ = true;
   loop_.defer([this] {
     sync_scheduled_ = false;
@@ -213,7 +213,7 @@ Status Supervisor::make_directories(const LaunchOrder& order, Job& job) {
                           : tmp_dirs_.make(order.tmp_dir(), owner);
       !made)
     return made;
-  job.tmp_dir = order.tmp_dir();  // only what is ours is removed later
+  job.tmp_dir = order.tmp_dir();  // only directories made here are removed later
   sweep(job.tmp_dir.substr(0, job.tmp_dir.rfind('/')));
   if (!order.private_directories() || !owner) return {};
   std::vector<std::string> own = private_directories(job);
@@ -227,7 +227,7 @@ Status Supervisor::make_directories(const LaunchOrder& order, Job& job) {
   return {};
 }
 
-// What is not there needs no hiding, and nothing could be mounted on it.
+// A missing directory needs no hiding, and nothing could be mounted on it.
 void Supervisor::add_closed_directories(const LaunchOrder& order, std::vector<Bind>& binds) const {
   const auto there = [](const std::string& path) { return ::access(path.c_str(), F_OK) == 0; };
   for (const std::string& path : order.hidden_directories()) {
@@ -260,7 +260,7 @@ void Supervisor::launch(LaunchOrder order, std::vector<os::UniqueFd> descriptors
     return;
   }
   JournalRecord launching = launching_record(order);
-  // What is not in the journal is not launched: a launcher that comes after this one would not know of it.
+  // Nothing is launched that is not in the journal: a later launcher would not know of it.
   Status ready = node::record(launching, journal_, table_);
   LaunchState& launch = *table_.find(key);
   Confinement confinement;
@@ -332,7 +332,7 @@ void Supervisor::end_job(const EndJobOrder& order) {
   JobKey key{order.job_id(), order.run()};
   auto [at, is_new] = jobs_.try_emplace(key);
   Job& job = at->second;
-  if (is_new) {  // all its steps were collected: perhaps it had some under an earlier launcher
+  if (is_new) {  // its steps were all collected; some may be of an earlier launcher
     job.key = key;
     job.start = std::chrono::steady_clock::now();
     job.of_earlier_launcher = true;
@@ -395,7 +395,7 @@ void Supervisor::tell_ended(const LaunchState& launch) {
 std::vector<pid_t> Supervisor::live_roots(const LaunchState& launch) const {
   std::vector<pid_t> pids;
   for (const auto& task : launch.tasks) {
-    // The pid may be somebody else's where the task ended.
+    // If the task has ended, the pid may belong to another process.
     if (task.pid != 0 && !task.end && roots_.contains(task.pid)) pids.push_back(task.pid);
   }
   return pids;

@@ -1,8 +1,8 @@
-// The network of offline jobs, and their way out: a proxy that knows whom they may reach.
+// The network of offline jobs, and their way out: a proxy that knows which addresses they may reach.
 //
-// The socket at which a job finds the proxy is in the job's network; whoever accepts from it may be in
-// another one. So nothing of the machine's network is in the job's, and nothing is spent until somebody
-// connects.
+// The socket at which a job reaches the proxy is in the job's network, but the process that accepts
+// from it may be in another network. So the job's network has nothing of the machine's, and no
+// process runs until a job connects.
 #include <fcntl.h>
 #include <sys/socket.h>
 
@@ -23,7 +23,7 @@ extern char** environ;
 namespace minke::node {
 namespace {
 
-// `minke job-proxy` with the socket as its standard input. Of the launcher's environment it needs nothing.
+// Starts `minke job-proxy` with the socket as standard input, without the launcher's environment.
 Result<pid_t> start_proxy(const model::ProxySettings& settings, int socket) {
   std::vector<std::string> words =
       os::helper_command(os::Helper::kJobProxy, {"--program", settings.program()});
@@ -66,7 +66,7 @@ Status Supervisor::make_network(const LaunchOrder& order, Job& job) {
   return {};
 }
 
-// Best done: a job runs without them where the kernel refuses.
+// Optional: if the kernel refuses, a job runs without them.
 void Supervisor::add_namespaces(const LaunchOrder& order, Confinement& confinement) {
   if (namespaces_refused_) return;
   const auto refused = [this](const Error& error) {
@@ -116,7 +116,7 @@ void Supervisor::proxy_ended(const JobKey& key) {
   const auto job = jobs_.find(key);
   if (job == jobs_.end()) return;
   job->second.proxy_process = 0;
-  // Who waits is sent away, so that a proxy that always fails is started no more often than somebody asks.
+  // Closes waiting connections, so that a proxy that always fails starts only once per attempt.
   while (os::UniqueFd(::accept4(job->second.proxy_socket.get(), nullptr, nullptr, SOCK_CLOEXEC))) {
   }
   wait_for_proxy_use(job->second);

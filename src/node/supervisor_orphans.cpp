@@ -1,4 +1,4 @@
-// Whose process is that? Children of the launcher that it did not start, and what an earlier launcher left.
+// Finds the owners of processes: the launcher's orphans, and what an earlier launcher left.
 #include <signal.h>
 #include <unistd.h>
 
@@ -10,8 +10,8 @@
 
 namespace minke::node {
 
-// For reading children on kernels without a list of them: what a young job left has a pid beyond its first
-// one's.
+// For reading children on kernels without a child list: remains of a young job
+// have pids above its first one.
 pid_t Supervisor::first_pid_worth_reading() const {
   if (child_list_.kernel_has_list()) return 0;
   pid_t first = 0;
@@ -19,7 +19,7 @@ pid_t Supervisor::first_pid_worth_reading() const {
   for (const auto& [key, job] : jobs_) {
     if (now - job.start > std::chrono::milliseconds(900)) return 0;
     if (job.sessions.empty()) continue;
-    // Pids that have wrapped around make the span negative or wide, which reads everything.
+    // Wrapped pids make the span negative or wide; then all processes are read.
     first = first == 0 ? job.sessions.front() : std::min(first, job.sessions.front());
   }
   return first;
@@ -41,7 +41,7 @@ const Supervisor::Orphan& Supervisor::classify(pid_t pid) {
   orphan.session = ::getsid(pid);
   auto session = sessions_.find(orphan.session);
   if (session == sessions_.end() && runs_this_program(pid)) {
-    orphan.owner = Orphan::kNobodys;  // a daemon that a command started from within a job
+    orphan.owner = Orphan::kNobodys;  // a daemon that a command in a job started
   } else if (auto job = marked_job(pid, undecided)) {
     orphan.owner = Orphan::kOfJob;
     orphan.job = *job;
@@ -54,7 +54,7 @@ const Supervisor::Orphan& Supervisor::classify(pid_t pid) {
   return orphan;
 }
 
-// `guess`: one that daemonised and cleared its environment is the job's where there is only one job.
+// `guess`: if there is only one job, a daemonised process without the marker belongs to it.
 bool Supervisor::is_of(const Job& job, pid_t pid, bool guess) {
   const Orphan& orphan = classify(pid);
   if (orphan.owner == Orphan::kOfJob) return orphan.job == job.key;
@@ -82,7 +82,7 @@ const std::vector<Process>& Supervisor::snapshot() {
   return *snapshot_;
 }
 
-// The run of a job of this home that the process was started in.
+// The run of a job of this home in which the process was started.
 std::optional<JobKey> Supervisor::marked_job(pid_t pid, bool& undecided) const {
   auto marker = initial_variable(pid, kLaunchMarker, &undecided);
   std::string prefix = options_.home_id + "/";
@@ -97,8 +97,8 @@ std::optional<JobKey> Supervisor::marked_job(pid_t pid, bool& undecided) const {
   return key;
 }
 
-// What an earlier launcher's jobs have left running: not this launcher's children, so found by their marker,
-// or, where they cleared their environment, by the session that they are still in.
+// Processes that jobs of an earlier launcher have left. They are not children of this launcher, so they are
+// found by their marker or, without their environment, by their session.
 std::map<JobKey, std::vector<pid_t>> Supervisor::survivors_of_earlier_launcher(bool& undecided) {
   std::map<JobKey, std::vector<pid_t>> survivors;
   bool wanted = std::any_of(ending_.begin(), ending_.end(),
@@ -118,7 +118,7 @@ std::map<JobKey, std::vector<pid_t>> Supervisor::survivors_of_earlier_launcher(b
     }
   }
   const std::vector<Process>& processes = snapshot();
-  // A session whose leader is of another time is somebody else's by now.
+  // If the leader of a session is of another time, the session now belongs to somebody else.
   for (const Process& process : processes) {
     auto own = sessions.find(process.pid);
     if (own == sessions.end()) continue;
@@ -140,7 +140,7 @@ std::map<JobKey, std::vector<pid_t>> Supervisor::survivors_of_earlier_launcher(b
   return survivors;
 }
 
-// After a start: what had not ended under the earlier launcher is cleared away, and told as lost.
+// After a start: clears away launches that had not ended under the earlier launcher; reports them as lost.
 void Supervisor::recover(bool same_boot) {
   for (auto& [key, launch] : table_.all()) {
     if (launch.ended() && !launch.ends_job) {

@@ -1,4 +1,4 @@
-// The launcher's children end, and jobs are cleared away.
+// Reaps the launcher's children and clears jobs away.
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -37,7 +37,7 @@ uint64_t microseconds(const timeval& time) {
   return static_cast<uint64_t>(time.tv_sec) * 1'000'000 + static_cast<uint64_t>(time.tv_usec);
 }
 
-// `pid` is a zombie still, so that /proc knows its I/O, which its rusage counts in blocks of a disk only.
+// `pid` must still be a zombie: /proc has its I/O in bytes, while its rusage has only disk blocks.
 void fill_usage(pid_t pid, const rusage& from, model::Usage& usage) {
   usage.set_user_microseconds(microseconds(from.ru_utime));
   usage.set_system_microseconds(microseconds(from.ru_stime));
@@ -52,7 +52,7 @@ void fill_usage(pid_t pid, const rusage& from, model::Usage& usage) {
 
 void Supervisor::reap() {
   for (;;) {
-    // Look first: while it is a zombie, its pid and its process group are nobody else's.
+    // Look first: while it is a zombie, its pid and its process group are not reused.
     siginfo_t info{};
     rusage usage{};
     long result = ::syscall(SYS_waitid, P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT, &usage);
@@ -76,7 +76,7 @@ void Supervisor::reap() {
       job.removal = 0;
       if (!remove_empty_tmp_dir(job.directories.back()) && options_.shared)
         log_line("something in " + job.directories.back() + " is not its owner's to remove");
-      job.directories.pop_back();  // gone, or as good as: the process has logged why not
+      job.directories.pop_back();  // gone, or the process has logged why not
     }
     if (const auto aside = set_aside_.extract(pid); !aside.empty()) {
       if (!remove_empty_tmp_dir(aside.mapped()) && options_.shared)
@@ -106,12 +106,12 @@ void Supervisor::root_exits(const Root& root, pid_t pid, int status, const rusag
     tell_oom_kills(launch, kills);
   }
   record(record_of_end);
-  // The last task takes what it left in its group along. What others left is found as the launcher's
-  // children.
+  // The last task's end also kills the rest of its process group. Remains of other tasks are
+  // found as children of the launcher.
   if (launch.ended()) ::kill(-pid, SIGKILL);
 }
 
-// To the user of a batch script, as Slurm does. What concerns a step its srun says.
+// Tells the user of a batch script, as in Slurm. For a step, its srun reports it.
 void Supervisor::tell_oom_kills(const LaunchState& launch, uint32_t kills) {
   const Job& job = jobs_.at(launch.key.job);
   if (launch.key.kind != model::STEP_BATCH || job.batch_stderr.empty()) return;
@@ -168,7 +168,7 @@ void Supervisor::clear_jobs() {
     }
     if (!left && remove_directories_of(job)) {
       finish(job);
-    } else if (left || job.removal == 0) {  // 0: no process was to be had for the removal
+    } else if (left || job.removal == 0) {  // 0: no process could be forked for the removal
       look_again = true;
     }
   }
@@ -182,7 +182,7 @@ void Supervisor::clear_jobs() {
   }
 }
 
-// Kills what there is of an ending job; true where there was something.
+// Kills the processes of an ending job; true if there were any.
 bool Supervisor::processes_left(Job& job, const std::vector<pid_t>& orphans) {
   bool undecided = std::any_of(orphans.begin(), orphans.end(),
                                [this](pid_t orphan) { return classify(orphan).owner == Orphan::kUndecided; });
@@ -190,7 +190,7 @@ bool Supervisor::processes_left(Job& job, const std::vector<pid_t>& orphans) {
   return kill_orphans(job, orphans) || in_groups || job.live_roots > 0 || undecided;
 }
 
-// True where it found one that it could kill.
+// True if it found a process that it could kill.
 bool Supervisor::kill_orphans(const Job& job, const std::vector<pid_t>& orphans) {
   std::vector<pid_t> tops;
   for (pid_t orphan : orphans) {
@@ -213,9 +213,9 @@ bool Supervisor::kill_orphans(const Job& job, const std::vector<pid_t>& orphans)
   return killed;
 }
 
-// What a step's tasks left in their sessions.
+// Kills what a step's tasks left in their sessions.
 void Supervisor::kill_rest_of(const LaunchState& launch) {
-  groups_.end(launch.key, daemon_);  // what is left then goes with the job
+  groups_.end(launch.key, daemon_);  // the rest is killed with the job
   std::vector<pid_t> tops;
   for (pid_t orphan : read_orphans(first_pid_worth_reading())) {
     const Orphan& known = classify(orphan);
@@ -258,8 +258,8 @@ bool Supervisor::remove_directories_of(Job& job) {
   return true;
 }
 
-// A directory with many files gets out of the way in one step; they go while others work. What a launcher
-// leaves that is killed meanwhile, the next one finds by its name.
+// Renames a directory with many files in one step; a child process empties it later. If the launcher is
+// killed meanwhile, the next one finds the directory by its name.
 bool Supervisor::set_aside(const std::string& directory) {
   static unsigned count = 0;
   const size_t slash = directory.rfind('/');

@@ -1,4 +1,4 @@
-// Signals to the processes of a job, and words on its standard error: whom they are for, and when.
+// Signals to the processes of a job, and messages on its standard error.
 #include "node/supervisor.h"
 
 #include <fcntl.h>
@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kNextLookAtStart{2};
 
-// What of the job a signal is for.
+// Whether a signal is for this launch of the job.
 bool is_target(const SignalOrder& order, const LaunchKey& key) {
   switch (order.target()) {
     case SignalOrder::STEPS:
@@ -36,8 +36,8 @@ bool is_target(const SignalOrder& order, const LaunchKey& key) {
   }
 }
 
-// Through the process's own descriptor, which finds the file even where its name is another by now. With the
-// rights of the user whose process it is. A pipe that is full, or that nobody reads, is passed over.
+// Writes through the process's own descriptor, which finds the file even after a rename, with the rights of
+// the process's user. A full pipe, or one without a reader, is skipped.
 void append_to_stderr(const std::optional<Identity>& identity, pid_t pid, const std::string& message) {
   if (identity) return append_in_child_to_stderr_of(pid, *identity, message);
   const std::string path = "/proc/" + std::to_string(pid) + "/fd/2";
@@ -48,8 +48,8 @@ void append_to_stderr(const std::optional<Identity>& identity, pid_t pid, const 
 
 }  // namespace
 
-// A child that has not executed its program yet would die of the signal before it has the file that the
-// message is for, and before it could take the signal as its user wants. It has half a second.
+// A child that has not executed its program yet would die of the signal before it has opened the file for the
+// message, and before it could handle the signal. It gets half a second.
 void Supervisor::signal(SignalOrder order) {
   constexpr std::chrono::milliseconds kTimeToStart{500};
   const JobKey job{order.job_id(), order.run()};
@@ -63,7 +63,7 @@ void Supervisor::signal(SignalOrder order) {
 void Supervisor::deliver_early_signals() {
   const auto now = std::chrono::steady_clock::now();
   for (EarlySignal& early : std::exchange(early_signals_, {})) {
-    // Each job's in their order.
+    // Signals to one job keep their order.
     const bool waits = std::ranges::any_of(
         early_signals_, [&](const EarlySignal& earlier) { return earlier.job == early.job; });
     if (waits || (now < early.deadline && is_starting(early.job))) {
@@ -85,7 +85,7 @@ bool Supervisor::is_starting(const JobKey& job) {
 
 namespace {
 
-// The processes of the tasks that the order is for.
+// The task processes that the order is for.
 std::set<pid_t> tasks_of(const SignalOrder& order, const LaunchState& launch) {
   std::set<pid_t> meant;
   for (const auto& task : launch.tasks) {
@@ -117,7 +117,7 @@ void Supervisor::deliver(const SignalOrder& order) {
     for (pid_t root : roots) ::kill(root, number);
     return;
   }
-  // Who is stopped may have started others a moment before: looked for until there are no more.
+  // A stopped process may have started others just before. Repeats until there are no more.
   std::set<pid_t> signalled;
   do {
     const std::vector<pid_t> others = others_to_signal(order, job->second, roots, sessions);
@@ -148,10 +148,10 @@ std::vector<pid_t> Supervisor::others_in_groups(const SignalOrder& order, const 
 std::vector<pid_t> Supervisor::others_to_signal(const SignalOrder& order, const Job& job,
                                                 const std::vector<pid_t>& roots,
                                                 const std::set<pid_t>& sessions) {
-  // Before anything is sent: a signal may make them end, and their children somebody else's.
+  // Collect before sending: a signal may end processes, and their children then get other parents.
   std::vector<pid_t> others;
   if (order.target() == SignalOrder::BATCH_SESSION) return others;
-  // Those of a task's own group get it with the task; a stopped one may have started more of them since.
+  // Processes in a task's own group get the signal with the task. A stopped one may have started more since.
   const auto in_group = [&](pid_t group) {
     return order.signal() != SIGSTOP && std::find(roots.begin(), roots.end(), group) != roots.end();
   };

@@ -31,15 +31,15 @@
 namespace minke::node {
 namespace {
 
-// Directories deeper than this are moved up to the top first, so that neither descriptors nor stack run out.
+// Deeper directories are moved to the top first, so that neither descriptors nor the stack run out.
 constexpr int kDeepest = 64;
 constexpr int kMostTries = 3;
-constexpr std::chrono::hours kEmptying{1};  // each of them
+constexpr std::chrono::hours kEmptying{1};  // for each try
 
 struct Removal {
   int top = -1;
-  dev_t device = 0;    // what its owner mounted there meanwhile is not ours to empty
-  unsigned moved = 0;  // in all: names are never used twice
+  dev_t device = 0;    // file systems mounted by the owner are not emptied
+  unsigned moved = 0;  // in total: names are never reused
   unsigned moved_before = 0;
   int first_error = 0;
 };
@@ -50,12 +50,12 @@ Directory open_directory(int parent, const char* name) {
   constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
   int fd = ::openat(parent, name, kFlags);
   if (fd < 0 && errno == EACCES) {
-    // chmod follows a symbolic link put there meanwhile; AT_SYMLINK_NOFOLLOW makes it refuse.
+    // chmod would follow a symbolic link put there meanwhile; AT_SYMLINK_NOFOLLOW makes it fail.
     ::fchmodat(parent, name, 0700, AT_SYMLINK_NOFOLLOW);
     fd = ::openat(parent, name, kFlags);
   }
   if (fd < 0) return {nullptr, ::closedir};
-  ::fchmod(fd, 0700);  // to unlink in it
+  ::fchmod(fd, 0700);  // needed to unlink in it
   DIR* directory = ::fdopendir(fd);
   if (directory == nullptr) ::close(fd);
   return {directory, ::closedir};
@@ -96,7 +96,7 @@ void empty_directory(Removal& removal, DIR* directory, int depth) {
   }
 }
 
-// What this user mounted in the directory: images of data, whose processes have ended with the job.
+// Unmounts what this user mounted in the directory: data images whose processes have ended with the job.
 void unmount_below(const std::string& path) {
   char resolved[PATH_MAX];
   if (::realpath(path.c_str(), resolved) == nullptr) return;
@@ -115,9 +115,9 @@ void unmount_below(const std::string& path) {
   }
 }
 
-// With its owner's rights, in a child of this process, which stays root's: what he could not remove, and
-// moved here, is not removed for him. The directory above is root's, so that its own entry is left for root.
-// He may stop the child; what is left then goes when a launcher looks for what others left.
+// Empties it in a child with the owner's rights, while this process stays root. Files that the owner could
+// not remove are not removed for them. The parent directory is root's, so root removes the directory itself.
+// The owner may stop the child; a later launcher then removes what is left.
 void empty_as_owner(const std::string& path, const os::Rights& owner) {
   for (int tries = 0; tries < kMostTries; ++tries) {
     const auto emptied = os::run_in_child(owner, {.time = kEmptying}, [&](int) {
@@ -133,7 +133,7 @@ void empty_as_owner(const std::string& path, const os::Rights& owner) {
 Status make_tmp_dir(const std::string& path, std::optional<Owner> owner) {
   const uid_t uid = owner ? owner->uid : ::geteuid();
   if (::mkdir(path.c_str(), 0700) == 0) {
-    // The directory above is root's: nobody else can put something else in its place meanwhile.
+    // The directory above is root's: nobody else can replace the new one meanwhile.
     if (!owner || ::lchown(path.c_str(), owner->uid, owner->gid) == 0) return {};
     const int error = errno;
     ::rmdir(path.c_str());
@@ -165,7 +165,7 @@ Status remove_tmp_dir(const std::string& path) {
   for (bool first = true;; first = false) {
     if (remove_empty_tmp_dir(path)) return {};
     int error = errno;
-    // Another round for what was moved up, as long as something is.
+    // Repeats as long as directories were moved up.
     if (error == ENOTDIR || (!first && removal.moved == removal.moved_before)) {
       return failure_from_errno(path, removal.first_error != 0 ? removal.first_error : error);
     }
@@ -183,7 +183,7 @@ Status remove_tmp_dir(const std::string& path) {
 
 pid_t fork_tmp_dir_removal(const std::string& path, bool outlives) {
   pid_t parent = ::getpid();
-  // A SIGTERM for the launcher's group is none for this one, and its descriptors (the lock!) stay its own.
+  // A SIGTERM for the launcher's group must not end the child, nor may the child keep the launcher's lock.
   pid_t pid = ::fork();
   if (pid < 0) return -errno;
   if (pid > 0) return pid;
@@ -212,7 +212,7 @@ pid_t fork_tmp_dir_removal(const std::string& path, bool outlives) {
 
 namespace {
 
-// Names of jobs' directories, and of what lies beside them.
+// Names of jobs' directories and of what lies beside them.
 std::vector<std::string> names_of_jobs(const std::string& parent) {
   std::error_code ignored;
   std::vector<std::string> names;

@@ -15,13 +15,13 @@
 namespace minke::node {
 namespace {
 
-constexpr off_t kLargestReused = 4096;  // a directory that was once full stays slow to read
+constexpr off_t kLargestReused = 4096;  // a directory that was once large stays slow to read
 
 std::string_view parent_of(std::string_view path) {
   return path.substr(0, path.rfind('/') + 1);
 }
 
-// Whose it is, if it is as good as new: empty, private, and small.
+// The owner of a directory that is as good as new: empty, private and small; else nothing.
 std::optional<Owner> reusable(const std::string& path) {
   int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0) return std::nullopt;
@@ -40,7 +40,7 @@ std::optional<Owner> reusable(const std::string& path) {
   return Owner{info.st_uid, info.st_gid};
 }
 
-// Its owner may have put something into it meanwhile.
+// The owner may have put something into it meanwhile.
 void drop(const std::string& spare) {
   if (!remove_empty_tmp_dir(spare)) fork_tmp_dir_removal(spare);
 }

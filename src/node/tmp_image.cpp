@@ -27,8 +27,8 @@ std::string disk_path(const std::string& path) {
   return path + ".disk";
 }
 
-// No journal: nobody needs what is in it after a crash. Nothing is kept back for root, and tables of inodes
-// are not written in advance, so that the file stays sparse.
+// No journal, because nobody needs the contents after a crash. No blocks are reserved for root, and inode
+// tables are not written in advance, so that the file stays sparse.
 Status make_file_system(const std::string& file, uint64_t bytes) {
   const std::string size = std::to_string(bytes >> 10) + "k";
   const char* const arguments[] = {"mke2fs",
@@ -68,11 +68,11 @@ Status make_file_system(const std::string& file, uint64_t bytes) {
 
 struct LoopDevice {
   std::string path;
-  os::UniqueFd open;  // it lets go of the file once it is open nowhere, and mounted nowhere
+  os::UniqueFd open;  // the device is detached when this closes and nothing is mounted
 };
 
 Result<LoopDevice> attach_loop_device(const std::string& file) {
-  constexpr int kTries = 64;  // somebody else may take the one that was free
+  constexpr int kTries = 64;  // another process may take the free one first
   const os::UniqueFd image(::open(file.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
   if (!image) return failure_from_errno(file, errno);
   const os::UniqueFd control(::open("/dev/loop-control", O_RDWR | O_CLOEXEC));
@@ -104,7 +104,7 @@ Status mount_image(const std::string& file, const std::string& at) {
   return {};
 }
 
-// As sparse as it is.
+// Copies only the data, so that the copy is sparse too.
 Status copy_image(const std::string& from, const std::string& to, uint64_t bytes) {
   const os::UniqueFd source(::open(from.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   if (!source) return failure_from_errno(from, errno);
@@ -113,7 +113,7 @@ Status copy_image(const std::string& from, const std::string& to, uint64_t bytes
   if (::ftruncate(target.get(), static_cast<off_t>(bytes)) != 0) return failure_from_errno(to, errno);
   for (off_t at = 0;;) {
     off_t read = ::lseek(source.get(), at, SEEK_DATA);
-    if (read < 0) return errno == ENXIO ? Status() : failure_from_errno(from, errno);  // ENXIO: no more
+    if (read < 0) return errno == ENXIO ? Status() : failure_from_errno(from, errno);  // ENXIO: no more data
     off_t written = read;
     at = ::lseek(source.get(), read, SEEK_HOLE);
     while (read < at) {
@@ -161,7 +161,7 @@ Status make_tmp_image_template(const std::string& directory, uint64_t bytes) {
     if (::chmod(being_made.c_str(), 0600) != 0 || ::rename(being_made.c_str(), file.c_str()) != 0)
       return failure_from_errno(file, errno);
   }
-  if (auto removed = remove_tmp_image(probe); !removed) return removed;  // of a daemon that was killed
+  if (auto removed = remove_tmp_image(probe); !removed) return removed;  // left by a killed daemon
   Status tried = make_tmp_image(probe, bytes, {});
   if (auto removed = remove_tmp_image(probe); tried) tried = std::move(removed);
   return tried;
@@ -187,7 +187,7 @@ bool has_tmp_image(const std::string& path) {
 }
 
 Status remove_tmp_image(const std::string& path) {
-  // Detached: somebody from outside of the job may look into it at this moment. Its file goes when he leaves.
+  // Detached, because a process outside of the job may look into it. The file is freed when that leaves.
   if (auto done = unmount(path, MNT_DETACH); !done) return done;
   if (auto done = unmount(disk_path(path), MNT_DETACH); !done) return done;
   return remove_unmounted_tmp_image(path);
@@ -197,7 +197,7 @@ Status remove_unmounted_tmp_image(const std::string& path) {
   for (const std::string& one : {path, disk_path(path)}) {
     if (::rmdir(one.c_str()) != 0 && errno != ENOENT) return failure_from_errno(one, errno);
   }
-  // The last: while it is there, this is not done.
+  // Removed last: while it exists, the removal is not complete.
   if (::unlink(image_path(path).c_str()) != 0 && errno != ENOENT)
     return failure_from_errno(image_path(path), errno);
   return {};
