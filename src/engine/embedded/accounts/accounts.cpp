@@ -21,13 +21,13 @@ using namespace model;
 
 namespace {
 
-constexpr size_t kMaxGroups = 65536;  // then those of jobs that left are forgotten
+constexpr size_t kMaxGroups = 65536;  // beyond this, groups of jobs that left are dropped
 
 std::string first_of(const std::string& list) {
   return list.substr(0, list.find(','));
 }
 
-// The lines in which the clusters of the Alliance list one's accounts.
+// The lines in which the Alliance's clusters list a user's accounts.
 std::string list_of_accounts(const std::vector<std::string>& accounts) {
   constexpr std::pair<std::string_view, std::string_view> kKinds[] = {{"RAS default accounts: ", "def-"},
                                                                       {"        RAC accounts: ", "r"},
@@ -45,7 +45,7 @@ std::string list_of_accounts(const std::vector<std::string>& accounts) {
   }
   for (const std::string& name : left) others += name + ", ";
   text += "\n" + others;
-  std::string trimmed;  // lines end with the comma
+  std::string trimmed;  // without the comma at the end of each line
   for (const char c : text) {
     if (c == '\n' && !trimmed.empty() && trimmed.back() == ' ') trimmed.pop_back();
     trimmed += c;
@@ -97,13 +97,13 @@ Accounts::Accounts(Core& core) : core_(core), usage_(core.config.priority.half_l
 
 // ---- whose job it is ----------------------------------------------------------------------------------
 
-// The accounts of one user as a job of his may name them; where the accounts are split, those for jobs with
-// GPUs, or without.
+// The accounts that a user's job may name. If accounts are split, only those for jobs with
+// GPUs, or those for jobs without.
 struct Accounts::Choice {
   const accounts::AccountBook& book;
   const std::string& user;
   std::string partition;  // the job's first
-  std::string suffix;     // of the split accounts that are for this job; empty: they are not split
+  std::string suffix;     // of the split accounts for this job; empty: accounts are not split
 
   const AssociationRecord* find(const std::string& account) const {
     if (!suffix.empty()) {
@@ -129,7 +129,7 @@ struct Accounts::Choice {
   }
 };
 
-// Of a job that names no account.
+// For a job that names no account.
 Result<const AssociationRecord*> Accounts::association_without_name(const Choice& choice) const {
   const config::AccountingPolicy& policy = core_.config.accounting;
   const std::vector<std::string> own = choice.own();
@@ -165,7 +165,7 @@ Result<const AssociationRecord*> Accounts::association_for(JobSpec& spec, const 
         list_of_accounts(choice.own()));
   }
   if (policy.associations) return failure("", kInvalidAccount);
-  return choice.by_default();  // as Slurm where associations are not enforced
+  return choice.by_default();  // as in Slurm if associations are not enforced
 }
 
 Result<Accounts::Charge> Accounts::choose(JobSpec& spec, uint32_t uid) {
@@ -180,7 +180,7 @@ Result<Accounts::Charge> Accounts::choose(JobSpec& spec, uint32_t uid) {
   }
   std::string name = spec.qos();
   if (name.empty() && charge.association != 0) name = book_.default_qos(charge.association);
-  // The one that may be had, where there is but one.
+  // If only one QOS is allowed, it is used.
   const auto allowed =
       charge.association != 0 ? book_.allowed_qos(charge.association) : std::vector<std::string>();
   if (name.empty() && allowed.size() == 1) name = allowed.front();
@@ -321,7 +321,7 @@ std::vector<accounts::Run> Accounts::running(int64_t now) const {
     one.start = std::max(run.start + suspended, usage_since_);
     one.end = std::max(one.start, now);
   }
-  // The order in which doubles are added decides about their last bits.
+  // The order of adding doubles decides their last bits.
   std::sort(runs.begin(), runs.end(), [](const accounts::Run& a, const accounts::Run& b) {
     return std::tie(a.association, a.qos, a.start, a.billing) <
            std::tie(b.association, b.qos, b.start, b.billing);

@@ -1,4 +1,4 @@
-// The part of Accounts that forecasts and explanations ask.
+// The part of Accounts that serves forecasts and explanations.
 #include <algorithm>
 
 #include "engine/embedded/accounts/accounts.h"
@@ -10,7 +10,7 @@ using namespace model;
 
 namespace {
 
-// What has been used stays as it is: a forecast knows what will hold resources, not what will be charged.
+// Past usage does not change: a forecast knows which resources will be held, not what will be charged.
 class LedgerCopy : public sched::ForeseenLimits {
  public:
   LedgerCopy(const accounts::LimitLedger& ledger, const std::vector<accounts::Claim>& groups,

@@ -1,7 +1,7 @@
-// The tree of accounts as the store has it.
+// Restores the tree of accounts from the store.
 //
-// What cannot be read, or does not fit with the rest, is set aside, and told; the rest goes on without it. An
-// account or a user whose record cannot be read is there without what it said, or its associations would not
+// Records that cannot be read, or do not fit with the others, are set aside and reported. An account or user
+// with an unreadable record is kept without its fields, so that its associations still fit.
 // fit either.
 #include <unistd.h>
 
@@ -52,7 +52,7 @@ accounts::AccountsChange read_tree(store::LoadedRows& rows) {
   return tree;
 }
 
-// A part of a change that may fit by itself, and the rows that it is of.
+// A part of a change that may fit by itself, with its rows.
 struct Part {
   std::vector<std::pair<store::Table, store::RowKey>> rows;
   accounts::AccountsChange change;
@@ -66,8 +66,8 @@ struct Part {
   }
 };
 
-// Those that do not fit stay in `parts`: each part is tried with others first, so that a sound tree costs one
-// try, and alone in the end.
+// Parts that do not fit remain in `parts`. Each part is first tried together with others, so that a sound
+// tree needs one attempt, and at last alone.
 void apply_parts(accounts::AccountBook& book, std::vector<Part>& parts) {
   const auto apply = [&book](auto&& self, std::vector<Part>::iterator from,
                              std::vector<Part>::iterator to) -> void {
@@ -94,7 +94,7 @@ void apply_parts(accounts::AccountBook& book, std::vector<Part>& parts) {
     self(self, from, middle);
     self(self, middle, to);
   };
-  // Some fit only once others are there.
+  // Some parts fit only after others.
   for (size_t before = parts.size() + 1; before != parts.size() && !parts.empty();) {
     before = parts.size();
     apply(apply, parts.begin(), parts.end());
@@ -108,7 +108,7 @@ void add_parts(std::vector<Part>& parts, const store::RecordTable<Record, By>& t
   for (const Record& record : records) parts.emplace_back().add(table, member, record);
 }
 
-// What of a tree that does not fit as a whole fits. The rest is rejected.
+// Applies the fitting parts of a tree that does not fit as a whole, and rejects the rest.
 void restore_what_fits(accounts::AccountBook& book, const accounts::AccountsChange& tree,
                        store::LoadedRows& rows) {
   using Change = accounts::AccountsChange;
@@ -117,7 +117,7 @@ void restore_what_fits(accounts::AccountBook& book, const accounts::AccountsChan
   add_parts(parts, store::kUsers, tree.users, &Change::users);
   add_parts(parts, store::kQos, tree.qos, &Change::qos);
   add_parts(parts, store::kFederations, tree.federations, &Change::federations);
-  // Another cluster comes with its tree: alone, it would get a root of its own.
+  // Another cluster is applied with its tree: alone, it would get a new root.
   std::map<std::string, Part> clusters;
   for (const ClusterRecord& cluster : tree.clusters)
     clusters[cluster.name()].add(store::kClusters, &Change::clusters, cluster);
@@ -129,7 +129,7 @@ void restore_what_fits(accounts::AccountBook& book, const accounts::AccountsChan
   for (auto& [name, part] : clusters) parts.push_back(std::move(part));
   add_parts(parts, store::kResources, tree.resources, &Change::resources);
   apply_parts(book, parts);
-  // A default account could not be one before the association with it was there.
+  // A default account is valid only once its association exists.
   Change users;
   for (const UserRecord& user : tree.users)
     if (book.user(user.name()) != nullptr) users.users.push_back(user);
@@ -140,7 +140,7 @@ void restore_what_fits(accounts::AccountBook& book, const accounts::AccountsChan
 
 }  // namespace
 
-// Whoever runs the cluster may change the accounts, and stands in root.
+// The user who runs the cluster may change the accounts, and has an association in root.
 void Accounts::add_owner(accounts::AccountsChange& tree) const {
   const std::string owner = core_.state.user_name(geteuid());
   const bool known = std::any_of(tree.users.begin(), tree.users.end(),
@@ -166,7 +166,7 @@ void Accounts::restore(store::LoadedRows& rows) {
   for (const UsageRecord& one : rows.read(store::kQosUsage)) usage_.restore_qos(one.id(), item_of(one));
 }
 
-// What stands in the place of a damaged record from now on.
+// Stores what replaces a damaged record.
 void Accounts::keep_bare(const store::DamagedRow& row) {
   if (row.table == store::Table::kAccounts) {
     if (const AccountRecord* record = book_.account(std::get<std::string>(row.key)))

@@ -1,4 +1,4 @@
-// Changing the tree of accounts, in the book and in the store.
+// Changes of the tree of accounts, in the book and in the store.
 #include <unistd.h>
 
 #include <algorithm>
@@ -153,7 +153,7 @@ void Accounts::store_change(const api::UpdateAccountsRequest& request, const acc
   keep(store::kClusters, before.clusters(), book_.clusters());
   keep(store::kFederations, before.federations(), book_.federations());
   keep(store::kResources, before.resources(), book_.resources());
-  // From below upwards: what a whole branch has used stays with what is left above it.
+  // From the bottom up, so that the usage of a removed branch goes to what is left above it.
   const auto order = before.in_tree_order();
   for (auto id = order.rbegin(); id != order.rend(); ++id) {
     if (book_.association(*id) != nullptr) continue;

@@ -24,7 +24,7 @@ namespace minke::engine {
 namespace {
 
 constexpr size_t kMostAtOnce = 64;
-// Counting takes at most a twentieth of the time; what holds jobs up is looked at this often, at the most.
+// Counting takes at most 1/20 of the time; a tier over its limit is counted again at this interval or later.
 constexpr int64_t kTimesItsOwn = 20, kLeastSeconds = 30;
 
 }  // namespace
@@ -236,7 +236,7 @@ void Quotas::look_again() {
   }
 }
 
-// Only problem() sets it: while jobs wait, somebody asks.
+// Only problem() sets it, because it is called again and again while jobs wait.
 void Quotas::set_timer() {
   if (std::exchange(armed_, true)) return;
   const int64_t seconds = held_.empty()

@@ -27,12 +27,12 @@ namespace minke::engine {
 namespace {
 
 constexpr int64_t kKeptSeconds = 300;
-constexpr int64_t kNothingKeptSeconds = 10;  // that there is no such user: it may be made any moment
+constexpr int64_t kNothingKeptSeconds = 10;  // for unknown users, who may be created at any moment
 constexpr size_t kMostKept = 10000;
 constexpr int kMostGroups = 65536;  // the kernel's limit
 constexpr uint32_t kNobody = 0xffffffff;
 
-// The user's groups, `gid` first.
+// The user's groups with `gid` first.
 std::vector<uint32_t> groups_of(uint32_t uid, uint32_t gid) {
   std::vector<char> buffer(65536);
   passwd entry{};
@@ -107,13 +107,13 @@ const Rights::Known& Rights::known(uint32_t uid, uint32_t gid) {
 bool Rights::may_connect(uint32_t uid) {
   if (!core_.config.shared) return uid == ::geteuid() || uid == 0;
   if (uid == 0) return true;
-  // As many users as he likes would be one who comes with those of his containers.
+  // With the subordinate ids of containers, one user could appear as any number of users.
   return !strangers_.get(uid, core_.now(), [&] {
     return Strangers::Answer{os::is_subordinate(uid) && primary_group(uid) == kNobody, kNothingKeptSeconds};
   });
 }
 
-// What sacctmgr says of the user.
+// The admin level that sacctmgr gave the user.
 model::AdminLevel Rights::level_of(uint32_t uid) const {
   const model::UserRecord* user = core_.accounts->book().user(core_.state.user_name(uid));
   return user == nullptr ? model::ADMIN_NONE : user->admin_level();
