@@ -1,4 +1,4 @@
-// The accounting record, for sacct and seff: what the store has, brought up to date with what is in memory.
+// The accounting records for sacct and seff: from the store, updated with what is in memory.
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -27,7 +27,7 @@ void apply_notes(JobRecord& record) {
   if (notes.has_extra()) spec.set_extra(notes.extra());
 }
 
-// A job without other steps: its batch step is the job.
+// For a job without other steps, the batch step stands for the job.
 StepRecord only_step(const JobRecord& record) {
   StepRecord step;
   step.set_job_id(record.job_id());
@@ -62,8 +62,8 @@ class AccountingReport final : public std::enable_shared_from_this<AccountingRep
         viewer_(viewer) {}
 
   void begin() {
-    // What has happened so far is to be in the answer. Where nothing can be written, there is no use in
-    // waiting for it.
+    // The answer must include everything so far. If nothing can be written,
+    // waiting for that would be useless.
     core_.committer.when_stored([weak = weak_from_this()](const Status&) {
       const auto self = weak.lock();
       if (!self) return;

@@ -26,7 +26,7 @@ using namespace model;
 
 namespace {
 
-constexpr size_t kShown = 8;           // jobs of each sort
+constexpr size_t kShown = 8;           // jobs of each kind
 constexpr size_t kMostAhead = 10000;   // counted
 constexpr size_t kMostLooks = 100000;  // at entries of the queue, of all partitions
 
@@ -124,7 +124,7 @@ void Explanation::go_on() {
 
 void Explanation::make_piece() {
   const Job* job = core_.state.find(job_id_);
-  // It may have started meanwhile: what has been found still holds of the moment it was asked.
+  // The job may have started meanwhile. What was found is still valid for the moment of the question.
   if (job == nullptr || job->state != JOB_PENDING) return finish();
   if (!(this->*stages_.front())(*job)) stages_.pop_front();
   go_on();
@@ -200,7 +200,7 @@ bool Explanation::forecast_start(const Job& job) {
   return false;
 }
 
-// If everybody used up his time limit.
+// The start if everybody used up their time limits.
 bool Explanation::forecast_by_limits(const Job& job) {
   if (reply().start_time() == 0) return false;
   sched::ForecastOptions beliefs = core_.history->beliefs();
@@ -212,7 +212,7 @@ bool Explanation::forecast_by_limits(const Job& job) {
   return false;
 }
 
-// The job of the next dependency that is not fulfilled, and has not been shown; null: there is no more.
+// The job of the next unfulfilled dependency that has not been shown; null: there is no more.
 const Job* Explanation::next_awaited(const Job& job) {
   while (job.details && next_term_ < static_cast<int>(job.details->dependencies.size())) {
     const Dependency& term = job.details->dependencies[static_cast<size_t>(next_term_++)];
@@ -276,7 +276,7 @@ bool Explanation::show_limits(const Job& job) {
   return false;
 }
 
-// Of the first of its partitions, what nodes that are available have.
+// What the available nodes of its first partition have free.
 std::string Explanation::free_now(const Job& job) const {
   const sched::Machine& machine = core_.world->machine();
   const sched::MachineLayout& layout = machine.layout();
@@ -305,8 +305,8 @@ std::string Explanation::free_now(const Job& job) const {
   return text;
 }
 
-// Those that outrank it and wait for their turn as it does; shown are those that are not to start after it:
-// what is before it and starts later does not hold it up.
+// Counts the jobs that outrank it and wait for their turn like it. Shows those that will not start after it:
+// a job before it that starts later does not delay it.
 bool Explanation::show_jobs_before(const Job& job) {
   const auto entry = core_.world->entry_of(job);
   if (!entry) return false;
@@ -324,14 +324,14 @@ bool Explanation::show_jobs_before(const Job& job) {
     if (start != starts.end() && reply().start_time() != 0 && start->second > reply().start_time()) continue;
     api::JobInTheWay& added = *reply().add_jobs();
     added = describe(*other);
-    if (start != starts.end()) added.set_start_time(start->second);  // 0: nobody knows
+    if (start != starts.end()) added.set_start_time(start->second);  // 0: unknown
     ++shown;
   }
   reply().set_ahead(static_cast<uint32_t>(before.size()));
   return false;
 }
 
-// Those that run on the nodes where it is to start, or where nothing is known of them, in its partition.
+// Shows jobs that run on its future nodes or, if these are unknown, in its partition.
 bool Explanation::show_jobs_at(const Job& job) {
   const auto& partitions = job.submission->partitions;
   const auto is_there = [&](const Details& details) {
@@ -348,7 +348,7 @@ bool Explanation::show_jobs_at(const Job& job) {
     const int64_t end = core_.history->expected_end(*other);
     if (reply().start_time() == 0 || end <= reply().start_time()) by_end.emplace_back(end, other);
   }
-  // What ends last is what it waits for.
+  // The job that ends last is the one that it waits for.
   std::sort(by_end.begin(), by_end.end(), [](const auto& a, const auto& b) {
     return a.first != b.first ? a.first > b.first : a.second->id < b.second->id;
   });

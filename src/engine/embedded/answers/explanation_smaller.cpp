@@ -1,4 +1,4 @@
-// What smaller request would start sooner: one after the other is tried, each in a piece of its own.
+// Which smaller request would start sooner: they are tried one after the other, each in its own piece.
 #include <algorithm>
 #include <utility>
 
@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kMostSmaller = 6;
 constexpr size_t kOfOneKind = 2;
-constexpr int kMostTries = 30;      // of all kinds: what one answer may cost
+constexpr int kMostTries = 30;      // of all kinds: bounds the cost of an answer
 constexpr int64_t kLeastGain = 60;  // s
 
 int64_t worth_it(int64_t start, int64_t now) {
@@ -50,7 +50,7 @@ void Explanation::begin_kind(int kind) {
   best_ = reply().start_time();
 }
 
-// What the next choice that is worth a forecast asks for.
+// The request of the next choice that deserves a forecast.
 std::optional<sched::Request> Explanation::next_smaller(const Job& job) {
   while (next_choice_ < choices_.size()) {
     const SmallerRequestChoice& choice = choices_[next_choice_++];

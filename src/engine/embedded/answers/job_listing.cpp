@@ -1,4 +1,4 @@
-// The list of jobs: those in memory, and those that ended a moment ago, from the store.
+// The list of jobs: those in memory, and from the store those that ended a moment ago.
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -38,7 +38,7 @@ class JobListing final : public ListingInPieces {
     message_.mutable_jobs()->set_now(core_.now());
     if (!request.with_start_forecast()) return;
     for (const auto& expected : core_.scheduling->forecast()) {
-      if (expected.after_unlimited) continue;  // nobody knows
+      if (expected.after_unlimited) continue;  // unknown
       expected_starts_.try_emplace(World::job_of_entry(expected.entry), expected.start);
     }
   }
@@ -87,7 +87,7 @@ class JobListing final : public ListingInPieces {
       return;
     }
     known_.insert(job.id);
-    if (record.has_spec()) record.mutable_spec()->clear_submit_line();  // the accounting record's alone
+    if (record.has_spec()) record.mutable_spec()->clear_submit_line();  // only accounting shows it
     added(record.ByteSizeLong());
   }
 
@@ -143,13 +143,13 @@ class JobListing final : public ListingInPieces {
   Core& core_;
   Queries& queries_;
   JobWalk walk_;
-  std::optional<sched::WaitReasons> reasons_;  // of the piece
+  std::optional<sched::WaitReasons> reasons_;  // for the current piece
   const api::JobFilter filter_;
   const JobMatcher matcher_;
   const uint32_t asker_;
   const bool brief_;
   std::unordered_map<uint32_t, int64_t> expected_starts_;
-  std::unordered_set<uint32_t> known_;  // from memory: they are not looked for in the store
+  std::unordered_set<uint32_t> known_;  // from memory: not searched in the store
   bool any_selected_ = false;           // in memory
   bool any_ = false;
   std::optional<StoredJobs> stored_;

@@ -9,7 +9,7 @@ namespace minke::engine {
 namespace {
 
 constexpr size_t kBytesPerPart = size_t{4} << 20;
-constexpr std::chrono::milliseconds kSlice{3};  // after so long others have their turn
+constexpr std::chrono::milliseconds kSlice{3};  // after this time others get their turn
 
 }  // namespace
 

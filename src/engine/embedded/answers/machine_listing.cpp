@@ -1,4 +1,4 @@
-// Nodes, with what their jobs hold, and partitions, with what their nodes have.
+// Lists nodes with the resources that jobs hold, and partitions with the resources of their nodes.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -33,7 +33,7 @@ void add_held(google::protobuf::RepeatedPtrField<GresAllocation>& list, const Gr
   *list.Add() = held;
 }
 
-// As they are when the list begins: a job that moves on meanwhile is counted on one node, not on two.
+// A snapshot at the begin of the list, so that a job that moves on meanwhile is counted on one node only.
 class NodeListing final : public ListingInPieces {
  public:
   NodeListing(Core& core, LongAnswer& answer) : ListingInPieces(answer), core_(core) {
@@ -76,7 +76,7 @@ class NodeListing final : public ListingInPieces {
       if (NodeRecord* record = find(allocation.node())) add(allocation, job.state == JOB_SUSPENDED, *record);
   }
 
-  // The processors of suspended jobs are others'. While jobs go on again, there may be too few.
+  // Suspended jobs lend their processors. When they go on, the sum may exceed the node.
   static void add(const NodeAllocation& allocation, bool suspended, NodeRecord& record) {
     if (!suspended)
       record.set_allocated_cpus(std::min(record.cpus(), record.allocated_cpus() + allocation.cpus()));

@@ -1,4 +1,4 @@
-// How the priorities of the jobs that wait are made up, for sprio.
+// The components of the priorities of waiting jobs, for sprio.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -32,7 +32,7 @@ void write_weights(const config::PriorityPolicy& policy, api::PriorityWeights& w
   }
 }
 
-// Each between 0 and 1, but for nice.
+// Each is between 0 and 1, except nice.
 void write_factors(const config::PriorityPolicy& policy, const sched::PriorityFactors& made,
                    api::JobPriority& shown) {
   shown.set_age(std::clamp(
@@ -104,7 +104,7 @@ class PriorityListing final : public ListingInPieces {
     }
   }
 
-  // The weights are in the first message alone: a reader puts lists together.
+  // Only the first message has the weights, because the reader merges lists.
   void clear_records() override {
     message_.mutable_priorities()->clear_jobs();
     message_.mutable_priorities()->clear_weights();

@@ -53,7 +53,7 @@ void add_counts(JobRecord& record, const BriefSpec& spec, const sched::Request* 
       std::max(with_cpus * std::max(1u, spec.cpus_per_task), nodes * std::max(1u, spec.min_cpus));
   if (spec.min_nodes == 0 && spec.ntasks_per_node != 0)
     nodes = std::max(nodes, (tasks + spec.ntasks_per_node - 1) / spec.ntasks_per_node);
-  // As many nodes as so many CPUs take at the least.
+  // At least as many nodes as this number of CPUs needs.
   if ((spec.min_nodes == 0 || spec.max_nodes > spec.min_nodes) && partition != nullptr &&
       partition->most_cpus != 0) {
     nodes = std::max(nodes, (cpus + partition->most_cpus - 1) / partition->most_cpus);
@@ -75,8 +75,8 @@ void add_request(JobRecord& record, const sched::Request* request, const sched::
   const bool all_memory = (spec.has_mem_per_node_mib() && spec.mem_per_node_mib() == 0) ||
                           (spec.has_mem_per_cpu_mib() && spec.mem_per_cpu_mib() == 0);
   if (all_memory && partition != nullptr) record.set_memory_mib(partition->least_memory_mib * nodes);
-  // Several ways to ask for GPUs bound each other, they do not add up: the number for the whole job says
-  // most.
+  // Several GPU options constrain each other and do not add up.
+  // The total for the job says most.
   uint32_t gpus = 0;
   const auto add_gpus = [&](const google::protobuf::RepeatedPtrField<Gres>& list, uint32_t times) {
     if (gpus != 0) return;
@@ -120,15 +120,15 @@ void add_holdings(StepRecord& step, const NodeAllocation& node) {
     add_gres(*step.mutable_tres_gres(), gres.name(), gres.type(), static_cast<uint32_t>(gres.indices_size()));
 }
 
-// Tasks of an array that were cancelled while they waited, and the array went on: Slurm no longer knows of
-// them but for accounting.
+// Array tasks that were cancelled while pending, while the array went on. Slurm
+// knows them only in accounting.
 bool was_struck_out(const JobRecord& record) {
   return record.array_job_id() != 0 && record.job_id() != record.array_job_id() &&
          record.state() == JOB_CANCELLED && record.start_time() == 0;
 }
 
 std::vector<uint32_t> stored_ids(const api::JobFilter& filter, store::Store& store) {
-  constexpr int kMostLooks = 1000;  // of so many named jobs it is looked whether they are heterogeneous
+  constexpr int kMostLooks = 1000;  // named jobs that are checked for being heterogeneous
   std::vector<uint32_t> ids;
   int looks = 0;
   for (const auto& selector : filter.jobs()) {

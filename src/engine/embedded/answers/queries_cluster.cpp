@@ -29,7 +29,7 @@ void Queries::diagnostics(const api::QueryDiagnosticsRequest& request, Viewer vi
   rpc::ServerMessage message;
   api::DiagnosticsReply& reply = *message.mutable_diagnostics();
   core_.diagnostics.write(reply, [this](uint32_t uid) { return core_.state.user_name(uid); });
-  // Who asks how often tells who has jobs.
+  // The number of a user's requests would reveal who has jobs.
   for (int i = reply.by_user_size(); i-- > 0;)
     if (!viewer.sees(reply.by_user(i).id())) reply.mutable_by_user()->DeleteSubrange(i, 1);
   reply.set_connections(static_cast<uint32_t>(connections));

@@ -1,4 +1,4 @@
-// What is asked about the machine as jobs use it now: their processes, and the licenses they hold.
+// Answers about the machine as jobs use it now: their processes and the licenses that they hold.
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -50,7 +50,7 @@ void Queries::processes(const api::QueryPidsRequest& request, Viewer viewer, con
     found.set_job_id(job->id);
     found.set_kind(step ? STEP_NORMAL : STEP_BATCH);
     found.set_step_id(step.value_or(0));
-    // A task itself leads its session; what it started has its numbers in the environment too.
+    // A task leads its session. The processes that it started have its numbers in their environments too.
     if (process.session != process.pid) continue;
     found.set_local_id(number_variable(process.pid, "SLURM_LOCALID").value_or(0));
     found.set_global_id(number_variable(process.pid, "SLURM_PROCID").value_or(0));

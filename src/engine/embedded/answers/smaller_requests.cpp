@@ -13,7 +13,7 @@ namespace minke::engine {
 
 namespace {
 
-// Limits that people choose, in minutes.
+// Common limits in minutes.
 constexpr uint32_t kUsualLimits[] = {10080, 4320, 2880, 1440, 720, 480, 360, 240, 180,
                                      120,   60,   45,   30,   20,  15,  10,  5,   1};
 
@@ -42,7 +42,7 @@ class Choices {
     }
   }
 
-  // Halves, and halves again, with the option's text made by `words`.
+  // Halves repeatedly; `words` makes the option's text.
   template <typename Number>
   void halve(Number from, const std::function<std::string(Number)>& words,
              const std::function<void(model::JobSpec&, Number)>& set) {
@@ -124,7 +124,7 @@ std::vector<SmallerRequestChoice> smaller_requests(const model::JobSpec& spec, u
   Choices choices(spec, time_limit_minutes, partitions);
   choices.shorter();
   if (spec.min_nodes() > 1) {
-    // As many tasks on each node as before.
+    // With as many tasks on each node as before.
     const uint32_t nodes = spec.min_nodes();
     choices.halve<uint32_t>(
         nodes,

@@ -1,4 +1,4 @@
-// The steps that run, and what they use: step by step, for one job may have very many.
+// Lists running steps and their usage, step by step, because one job may have very many.
 #include <memory>
 #include <optional>
 #include <utility>
@@ -41,7 +41,7 @@ StepRecord batch_step(const Job& job, const JobRecord& record) {
   return step;
 }
 
-// Of each job that is meant the script first, as a step, and then its steps by number.
+// For each selected job: first the script as a step, then its steps by number.
 class StepWalk : public ListingInPieces {
  protected:
   StepWalk(Core& core, Queries& queries, const api::JobFilter& filter, Viewer viewer, LongAnswer& answer)
@@ -53,7 +53,7 @@ class StepWalk : public ListingInPieces {
         matcher_(filter_, viewer) {}
 
   virtual void show_script(const Job& job, const JobRecord& record) = 0;
-  // So many from this number on: the next number, or nothing where that was all.
+  // Shows at most `most` steps from `from` on. Returns the next number; nothing if there are no more.
   virtual std::optional<uint32_t> show_steps(const Job& job, uint32_t from, size_t most) = 0;
 
   Core& core_;
@@ -91,7 +91,7 @@ class StepWalk : public ListingInPieces {
   JobWalk walk_;
   const api::JobFilter filter_;
   const JobMatcher matcher_;
-  std::optional<Place> within_;  // a job of which some steps have been shown
+  std::optional<Place> within_;  // a job with some steps shown already
 };
 
 class StepListing final : public StepWalk {
@@ -116,7 +116,7 @@ class StepListing final : public StepWalk {
   void clear_records() override { message_.mutable_steps()->clear_steps(); }
 
   void show(StepRecord step) {
-    step.clear_submit_line();  // the accounting record's alone
+    step.clear_submit_line();  // only accounting shows it
     added(step.ByteSizeLong());
     *message_.mutable_steps()->add_steps() = std::move(step);
   }
