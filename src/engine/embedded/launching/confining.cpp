@@ -21,7 +21,7 @@ using namespace model;
 
 namespace {
 
-// Device files of the machine's GPUs, but those of the job's.
+// Device files of the machine's GPUs that the job does not have.
 std::set<std::string> hidden_files(const Core& core, const std::vector<GpuDevice>& own) {
   std::set<std::string> hidden;
   for (const NodeRecord& node : core.nodes->nodes()) {
@@ -34,7 +34,7 @@ std::set<std::string> hidden_files(const Core& core, const std::vector<GpuDevice
   return hidden;
 }
 
-// A list as the kernel writes it, of all that are near some of them.
+// A kernel list of the CPUs that are near any of the GPUs.
 std::string cpus_near_gpus(const Core& core, const NodeAllocation& allocation) {
   const NodeRecord* node = core.nodes->find_node(allocation.node());
   if (node == nullptr || node->gpu_devices().empty()) return "";
@@ -49,7 +49,7 @@ std::string cpus_near_gpus(const Core& core, const NodeAllocation& allocation) {
   return all;
 }
 
-// Of jobs that find a proxy on their loopback.
+// The /etc/hosts of jobs with a proxy on their loopback.
 std::string hosts_with_proxy(const config::Configuration& config) {
   return config.home + "/hosts.proxy";
 }
@@ -75,8 +75,8 @@ bool is_offline(const Core& core, const Job& job) {
   return partition != nullptr && partition->offline();
 }
 
-// The tiers that jobs do not see, or see as they are kept: the part of the path that is the same for
-// everybody.
+// Hides tiers from the job, or shows them read-only as configured. Works on the part of their paths
+// that is the same for all users.
 void close_tiers(const Core& core, const Job& job, node::LaunchOrder& order) {
   for (const storage::Tier& tier : core.config.storage.tiers(core.config.home)) {
     if (tier.in_jobs == storage::InJobs::kYes) continue;
@@ -117,7 +117,7 @@ std::string host_name_of(const Core& core, const std::string& node) {
 
 namespace {
 
-// Mostly it is there already, which a full disk cannot keep anybody from finding.
+// Usually the file is there already, so a full disk does no harm.
 Status keep_file(const std::string& path, const std::string& text) {
   if (const auto known = os::read_file(path, text.size()); known && *known == text) return {};
   return os::replace_volatile_file(path, text, 0644);
@@ -134,7 +134,7 @@ Result<std::string> write_hosts(const config::Configuration& config) {
   const auto machine = os::read_file("/etc/hosts", kMostBytes);
   const std::string text =
       (machine ? *machine : "127.0.0.1\tlocalhost\n") + "# the cluster's nodes\n" + names;
-  // As guides call it: export http_proxy=http://proxy:80, http://squid:3128.
+  // With the names that guides use: export http_proxy=http://proxy:80, http://squid:3128.
   if (const Status written = keep_file(hosts_with_proxy(config), text + "127.0.0.1\tproxy squid\n"); !written)
     return failure(written.error());
   if (names.empty() || !machine) return std::string();
@@ -150,7 +150,7 @@ environment::GpuVariables gpu_variables(const Core& core, const Job& job, const 
   if (node == nullptr || node->gpu_devices().empty()) {
     cuda = environment::join_numbers(indices);
   } else {
-    // Those that the job can open; each maker's library counts its own among them.
+    // Counts only GPUs that the job can open; each vendor's library counts its own.
     const bool hides = core.launching->machine().hides_devices();
     const auto open = hides ? gpu_devices_of(core, job)
                             : std::vector<GpuDevice>(node->gpu_devices().begin(), node->gpu_devices().end());
@@ -159,21 +159,21 @@ environment::GpuVariables gpu_variables(const Core& core, const Job& job, const 
       (node::is_amd(device) ? numbers_of_rocr : numbers_of_cuda).insert(device.number());
     for (const uint32_t index : indices) {
       if (index >= static_cast<uint32_t>(node->gpu_devices_size()))
-        continue;  // it was there when the job started
+        continue;  // it existed when the job started
       const GpuDevice& device = node->gpu_devices(static_cast<int>(index));
       const bool amd = node::is_amd(device);
       const std::set<uint32_t>& numbers = amd ? numbers_of_rocr : numbers_of_cuda;
       const auto position = std::distance(numbers.begin(), numbers.lower_bound(device.number()));
       std::string& text = amd ? rocr : cuda;
       text += text.empty() ? "" : ",";
-      // The driver's own number stays where another GPU is lost.
+      // The driver's number stays the same when another GPU is lost.
       text += device.has_instance() ? device.uuid()
               : hides || amd        ? std::to_string(position)
                                     : std::to_string(device.number());
     }
   }
   environment::GpuVariables variables;
-  // Not both for the same GPUs: HIP takes its part of what ROCR_VISIBLE_DEVICES leaves.
+  // Never both for the same GPUs: HIP would select from what ROCR_VISIBLE_DEVICES leaves.
   if (!rocr.empty()) variables.emplace_back("ROCR_VISIBLE_DEVICES", rocr);
   if (!cuda.empty() || rocr.empty()) {
     variables.emplace_back("CUDA_VISIBLE_DEVICES", cuda);

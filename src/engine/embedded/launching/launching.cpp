@@ -126,11 +126,11 @@ uint64_t Launching::memory_limit_of(const Job& job) const {
 }
 
 void Launching::launch(Job& job) {
-  // The task that runs under its array's own number is the array's last: a launch that is found again may say
-  // so only if every other task's leaving is durable too.
+  // The task with its array's own number is the array's last one. If its launch is found after a restart, it
+  // proves that all other tasks have left, so their leaving must be durable first.
   const bool closes_array = job.id == job.array_job_id || job.closes_record;
-  // That a heterogeneous job's other components have started is known from the store alone, and so is that a
-  // run before this one is over.
+  // Only the store tells that the other components of a heterogeneous job have started,
+  // or that an earlier run is over.
   if (job.requeue_allowed && job.restarts == 0 && !closes_array && job.het_job_id == 0) {
     send(job);
     return;
@@ -139,7 +139,7 @@ void Launching::launch(Job& job) {
     Job* found = core_.state.find(id);
     if (found == nullptr || found->restarts != run || !found->holds_nodes() || found->details->launched)
       return;
-    // Told to end while its start was being stored.
+    // It was told to end while its start was being stored.
     if (found->completing) return core_.run_events.tell(&RunListener::nothing_left, *found, 0);
     send(*found);
   });
@@ -147,7 +147,7 @@ void Launching::launch(Job& job) {
 
 namespace {
 
-// Where the script reads and writes.
+// The files that the script reads and writes.
 void write_streams(const JobRecord& record, node::TaskOrder& task) {
   const environment::JobPaths paths = environment::paths_of(record);
   const auto mode = record.spec().open_mode();
@@ -167,7 +167,7 @@ void write_streams(const JobRecord& record, node::TaskOrder& task) {
 
 void Launching::send(Job& job) {
   job.details->launched = true;
-  // Until the launcher is back: its inventory will show that it does not know this job, and it is sent then.
+  // The launcher's next inventory will show that it does not know this job; the job is sent then.
   if (!core_.launcher->connected()) return;
   const auto script = spooled_script(job);
   const auto environment = environment_of(job);
@@ -180,8 +180,8 @@ void Launching::send(Job& job) {
   });
 }
 
-// Where the user's staged data are kept between jobs; in a directory that only root may add to. Nothing
-// bounds it: where jobs' directories are of a limited size, it would be the way out.
+// Makes the directory for a user's staged data between jobs; only root may add to its parent. It has no size
+// limit, so it would undermine limited job directories.
 void Launching::make_stage_cache(const Job& job) const {
   if (!core_.config.shared || core_.config.tmp_bytes != 0) return;
   const std::string cache = core_.config.tmp_root + "/stage-cache-" + std::to_string(job.uid);
@@ -245,7 +245,7 @@ node::LaunchOrder Launching::order_of(const Job& job, const SpooledScript& scrip
 }
 
 void Launching::begin_allocation(const Job& job) {
-  // Its owner may use the directory before the first step would have it made.
+  // Its owner may use the directory before the first step, which would make it.
   std::optional<node::Owner> owner;
   if (core_.config.shared) owner = node::Owner{job.uid, job.gid};
   if (const Status made = node::make_tmp_dir(tmp_dir_of(job), owner); !made) {
@@ -325,7 +325,7 @@ bool Launching::may_be_too_early(const Job& job, const std::string& launch_error
 
 void Launching::send_later(Job& job) {
   job.details->batch_pid = 0;
-  // Not before the launcher has been told to forget the launch of the same name.
+  // Not before the launcher was told to forget the launch with the same name.
   core_.committer.when_durable([this, id = job.id, run = job.restarts] {
     send_again_.emplace_back(id, run);
     if (!send_again_timer_) send_again_timer_ = core_.loop.make_timer([this] { send_again(); });
@@ -355,7 +355,7 @@ void Launching::launch_failed(Job& job, const Error& error, int64_t time) {
 void Launching::take_end(const node::Launch& launch) {
   collect(launch.id());
   Job* job = core_.state.find(launch.id().job_id());
-  // Known to have ended already: the launcher had not been told that it is durable.
+  // The end was known already, but the launcher had not learnt that it is durable.
   if (job == nullptr || job->restarts != launch.id().run() || job->state == JOB_PENDING ||
       (job->ended() && !job->completing)) {
     return;

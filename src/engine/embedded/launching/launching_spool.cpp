@@ -1,9 +1,9 @@
-// A job's script as a file that its user can run and nobody can replace, and its environment, both from the
-// store; kept while jobs in memory need them.
+// Writes a job's script from the store as a file that its user can run and nobody can replace, and reads its
+// environment. Both are kept while jobs in memory need them.
 //
-// A spooled script is not durable: waiting for the disk would cost each new script a sync. What an earlier
-// daemon left may have lost its contents in a power cut, so it is compared with the store's before the first
-// run under this one (spooled_ names those that this daemon has written or compared).
+// A spooled script is not durable, because a sync for each new script is too slow. A script of an earlier
+// daemon may have lost its contents in a power cut, so it is compared with the store's before its first run
+// under this daemon (spooled_ has the scripts that this daemon has written or compared).
 #include "engine/embedded/launching/launching.h"
 
 #include <sys/stat.h>
@@ -29,7 +29,7 @@ namespace {
 
 constexpr char kStagedMark[] = "/data_lines";  // beside a spooled script
 
-// One directory, with this mode whatever the umask is.
+// Makes one directory with this mode, independent of the umask.
 Status make_passable(const std::string& path, mode_t mode) {
   if (::mkdir(path.c_str(), mode) != 0) {
     if (errno == EEXIST) return {};
@@ -54,7 +54,7 @@ bool is_there(const std::string& path, const std::string& text, mode_t mode,
   return contents && *contents == text;
 }
 
-// A file with these contents: the one that is there, or another in its place.
+// Makes a file with these contents, unless it exists already.
 Status keep(const std::string& path, const std::string& text, mode_t mode,
             const std::optional<FileOwner>& owner) {
   if (is_there(path, text, mode, owner)) return {};
@@ -92,8 +92,8 @@ void Launching::clear_spool() {
 
 Result<Launching::SpooledScript> Launching::spooled_script(const Job& job) {
   MINKE_CHECK(job.submission->script != nullptr);
-  // In shared mode each user's scripts are in a directory of their own, which root keeps: only the user can
-  // read the script, nobody can replace it.
+  // In shared mode each user's scripts are in a separate directory of root's: only the user can read the
+  // script, and nobody can replace it.
   const std::string users =
       core_.config.home + "/spool" + (core_.config.shared ? "/" + std::to_string(job.uid) : "");
   const mode_t mode = core_.config.shared ? 0711 : 0700;
@@ -114,8 +114,8 @@ Result<Launching::SpooledScript> Launching::spooled_script(const Job& job) {
   if (const Status made = make_passable(directory, mode); !made) return failure(made.error());
   const std::optional<FileOwner> owner =
       core_.config.shared ? std::optional<FileOwner>({job.uid, job.gid}) : std::nullopt;
-  // Beside it, made first, what its #MINKE lines are read from: `minke staged-script` brings data before it
-  // runs.
+  // First writes the file with the #MINKE lines beside it: `minke staged-script`
+  // copies data before the script runs.
   const auto data = submit::read_data_directives(**script);
   const bool staged = data && !data->empty();
   if (!staged) {
@@ -127,7 +127,7 @@ Result<Launching::SpooledScript> Launching::spooled_script(const Job& job) {
   if (const Status kept = keep(spooled.path, core_.software.spooled(**script), 0700, owner); !kept)
     return failure(kept.error());
   spooled_[directory] = staged;
-  // Scripts that no job needs any more are cleared away once so many others have come.
+  // Removes unneeded scripts after this many new ones.
   constexpr unsigned kSpooledBeforeClearing = 1000;
   if (++spooled_since_clearing_ == kSpooledBeforeClearing) {
     spooled_since_clearing_ = 0;

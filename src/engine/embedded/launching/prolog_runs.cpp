@@ -18,7 +18,7 @@ namespace minke::engine {
 namespace {
 
 constexpr size_t kMostAtOnce = 64;
-constexpr size_t kMostSaid = size_t{1} << 20;  // more than any outcome is
+constexpr size_t kMostSaid = size_t{1} << 20;  // more than any outcome needs
 
 Result<os::UniqueFd> in_memory(const std::string& bytes) {
   os::UniqueFd file(::memfd_create("prolog", MFD_CLOEXEC));
@@ -33,7 +33,7 @@ Result<os::UniqueFd> in_memory(const std::string& bytes) {
   return file;
 }
 
-// Whatever it says, each line in the log is one of ours.
+// Makes sure that its output cannot forge lines of the log.
 std::string printable(std::string_view line) {
   std::string text(line.substr(0, 1000));
   for (char& c : text)

@@ -21,7 +21,7 @@ using namespace model;
 
 namespace {
 
-constexpr uint64_t kPlacesOfJob = 1U << 20;  // of a lock's number
+constexpr uint64_t kPlacesOfJob = 1U << 20;  // part of a lock's number
 
 bool contains(const auto& list, const std::string& node) {
   return std::find(list.begin(), list.end(), node) != list.end();
@@ -134,7 +134,7 @@ void Prologs::before_job(Job& job) {
   mine.starting = true;
   job.configuring = !core_.config.prologs.prolog_slurmctld.empty() && !mine.progress.slurmctld_done();
   job.reason = core_.config.prologs.at_allocation && !job.configuring ? WAIT_PROLOG : WAIT_NO_REASON;
-  // So that the next daemon knows a job with nodes, whatever one of them has begun there.
+  // So that after a crash the next daemon knows that the job has nodes, whatever ran there.
   core_.committer.job_changed(job.id);
   core_.committer.when_durable([this, id = job.id, run = job.restarts] { go_on_starting(id, run); });
 }
@@ -205,7 +205,7 @@ void Prologs::prolog_ended(uint32_t job_id, uint32_t run_number, const std::stri
     keep(*mine);
   }
   if (mine->progress.ending()) return run_epilogs(*job);
-  // What has succeeded is durable before what follows from it runs.
+  // A success is durable before its consequences run.
   core_.committer.when_durable([this, job_id, run_number] {
     go_on_starting(job_id, run_number);
     if (Job* found = core_.state.find(job_id); found != nullptr && found->restarts == run_number)
@@ -308,7 +308,7 @@ void Prologs::cancelled(const Job& job) {
 
 void Prologs::run_epilogs(Job& job) {
   Of& mine = of(job);
-  if (mine.running > 0) return;  // one of its prologs, whose end comes back here
+  if (mine.running > 0) return;  // a prolog runs; its end comes back here
   const config::PrologConfiguration& config = core_.config.prologs;
   const auto ended = [&](const std::string& node) {
     return [this, id = job.id, run_number = job.restarts, node](const PrologOutcome& outcome) {
@@ -352,7 +352,7 @@ void Prologs::conclude(Job& job) {
 
 void Prologs::drain(const std::string& node, const char* reason) {
   const NodeRecord* present = core_.nodes->find_node(node);
-  if (present == nullptr || present->state() != NODE_IDLE) return;  // for a reason of its own
+  if (present == nullptr || present->state() != NODE_IDLE) return;  // it has a state and reason already
   api::UpdateNodeRequest request;
   request.set_node_list(node);
   for (const auto& [name, value] : {std::pair{"State", "DRAIN"}, std::pair{"Reason", reason}}) {

@@ -12,7 +12,7 @@ namespace minke::engine {
 namespace {
 
 constexpr std::chrono::seconds kFirstDelay{2}, kLongestDelay{60};
-// Slurm's word for jobs whose nodes cannot take them now; what is behind it is for people.
+// Slurm's reason for jobs whose nodes cannot take them now. The text after it is for people.
 constexpr char kReasonPrefix[] = "ReqNodeNotAvail, ";
 
 }  // namespace
@@ -52,7 +52,7 @@ void Shortages::store_changed() {
   if (!stops_all()) core_.cluster_events.tell(&ClusterListener::store_works_again);
 }
 
-// Those in the queue leave it; those that waited for this come back.
+// Queued jobs leave the queue; jobs that waited for this come back.
 void Shortages::update_jobs(uint32_t uid) {
   std::vector<uint32_t> ids;
   for (const auto& [id, job] : core_.state.jobs())
