@@ -24,20 +24,20 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Ranges = google::protobuf::RepeatedPtrField<IndexRange>;
 
-// After so long others have their turn.
+// After this time others get their turn.
 constexpr std::chrono::milliseconds kSlice{5};
-// An array's tasks that wait stand in at most so many records: each is looked at by every pass.
+// The most records of an array's waiting tasks, because each pass looks at every record.
 constexpr size_t kMostRecordsOfArray = 10000;
-// What failed is told of each job: a text of the sender's in it must not be multiplied by their number.
+// Failures are reported per job, so a text of the sender must not be multiplied by their number.
 constexpr size_t kMostFailureBytes = 500;
 
-// Finds what selectors mean. Tasks of one array are looked for together, however many selectors name them.
+// Resolves selectors. All selectors of tasks in one array are resolved together.
 class Search {
  public:
   Search(Core& core, Viewer viewer, std::vector<MeantJob>& found)
       : core_(core), viewer_(viewer), found_(found) {}
 
-  // False: it means nothing. What becomes of named tasks is known after find_tasks().
+  // False: it matches nothing. Named tasks are resolved later by find_tasks().
   bool add(const api::JobSelector& selector, int number) {
     if (!selector.tasks().empty() && !selector.has_het_offset()) {
       OfArray& of_array = arrays_[selector.job_id()];
@@ -88,7 +88,7 @@ class Search {
     meant.name = name;
   }
 
-  // The result: which of them there are.
+  // Returns the existing tasks among `wanted`.
   TaskSet find_tasks(uint32_t array_job_id, const TaskSet& wanted) {
     const ArrayGroup* group = core_.state.find_array(array_job_id);
     if (group == nullptr || wanted.empty()) return {};
@@ -125,7 +125,7 @@ class Search {
     return TaskSet(there);
   }
 
-  // Of very many it is not looked at each.
+  // Does not look at each index if there are very many.
   bool any_of(const Ranges& ranges, const TaskSet& there) {
     for (const IndexRange& range : ranges) {
       for (uint64_t index = range.first(); index <= range.last(); index += std::max(1u, range.step())) {
@@ -156,13 +156,13 @@ bool was_done_before(const Core& core, const ActionOrder& order, const JobRecord
   return order.sent_again && order.was_done && core.rights->owns(order.uid, job.uid()) && order.was_done(job);
 }
 
-// Of an array's tasks the first that is named; of an array the last that ran.
+// For tasks of an array, the first one named; for an array, the task that ran last.
 Result<std::optional<store::JobRow>> stored_job(const Core& core, const api::JobSelector& selector) {
   if (selector.tasks().empty()) return core.store.job(selector.job_id());
   return core.store.array_task(selector.job_id(), selector.tasks(0).first());
 }
 
-// A job that nobody knows, that the sender must not know, or that ended a moment ago.
+// Reports a job that does not exist, that the sender may not know of, or that ended a moment ago.
 void add_missing(Core& core, const ActionOrder& order, const api::JobSelector& selector,
                  api::ActionReply& result) {
   if (order.sent_again) {
@@ -177,7 +177,7 @@ void add_missing(Core& core, const ActionOrder& order, const api::JobSelector& s
               Error{ended ? order.when_ended : kInvalidJobId, {}});
 }
 
-// Some tasks of a record that waits.
+// Acts on some tasks of a waiting record.
 Status act_on_some(Core& core, const ActionOrder& order, const MeantJob& meant, Job& record) {
   core.scheduling->remove(record);
   const auto separated = separate(core, meant, order.ends_jobs);

@@ -30,7 +30,7 @@ using namespace model;
 
 namespace {
 
-// Whether jobs that were named by their ids have a single component of a heterogeneous job among them.
+// Whether the request names a single component of a heterogeneous job by its id.
 template <typename Request>
 bool one_component(const Request& request, const Job& job) {
   return std::any_of(request.jobs().begin(), request.jobs().end(), [&](const api::JobSelector& selector) {
@@ -39,7 +39,7 @@ bool one_component(const Request& request, const Job& job) {
   });
 }
 
-// To cancel them, or to kill them, which is the same.
+// Cancelling and killing both end the job.
 bool ends_jobs(const api::SignalRequest& request) {
   return request.signal() == 0 || (request.signal() == SIGKILL && !request.batch_only());
 }
@@ -60,8 +60,8 @@ Status Actions::signal_job(Job& job, const api::SignalRequest& request, uint32_t
   if (request.has_step_id()) {
     if (!job.holds_nodes()) return failure("", kJobNotRunning);
     if (!core_.steps->runs(job.id, request.step_id())) return failure("", kInvalidJobId);
-    // The end of a job reaches srun as it reaches the tasks: its wish to kill them must not cut their time
-    // short.
+    // srun gets the signal at a job's end like the tasks do. Its request to kill
+    // them must not shorten their time.
     if (job.completing) return failure("", kAlreadyDone);
     if (request.signal() == 0) {
       core_.steps->cancel(job, request.step_id());
@@ -74,7 +74,7 @@ Status Actions::signal_job(Job& job, const api::SignalRequest& request, uint32_t
     if (job.ended() && !job.completing) return failure("", kAlreadyDone);
     if (job.state == JOB_PENDING && job.het_job_id != 0 && one_component(request.filter(), job))
       return failure("", kNotWholeHetJob);
-    // What is done with needs no throttle; the array has its own.
+    // A record that is being cancelled needs no throttle; the array has its own.
     if (job.array && job.id != job.array_job_id) job.array->max_running = 0;
     core_.lifecycle->cancel(job, uid);
     return {};
@@ -100,7 +100,7 @@ void Actions::signal(const api::SignalRequest& given, const Sender& sender, Repl
   if (order.ends_jobs)
     order.was_done = [since = sender.first_sent](const JobRecord& job) { return was_cancelled(job, since); };
   if (order.selectors.empty()) {
-    // By user, name, state …: whatever of these is there, and may be touched.
+    // By user, name, state and so on: all matching jobs that the sender may change.
     for (const auto& [id, job] : core_.state.jobs())
       if (job->committed && core_.rights->owns(sender.uid, job->uid) && (!job->ended() || job->completing))
         order.jobs.push_back(id);
@@ -128,10 +128,10 @@ void Actions::hold(const api::HoldRequest& request, const Sender& sender, Reply 
   const bool whole = order.selectors.size() == 1 && order.selectors[0].tasks().empty();
   order.was_done = request.kind() == api::HoldRequest::RELEASE ? was_released : was_held;
   order.action = [this, whole, kind = request.kind(), uid = sender.uid](Job& job) -> Status {
-    // Of an array, what waits is meant.
+    // For an array, this concerns the waiting tasks.
     if (job.array_job_id != 0 && job.state != JOB_PENDING && whole) return {};
     if (kind == api::HoldRequest::RELEASE) {
-      // Who held it decides who may release it.
+      // Whoever held the job decides who may release it.
       if (job.priority == 0 && job.reason == WAIT_HELD && !core_.rights->is_operator(uid))
         return failure("an operator holds it", kAccessDenied);
       return core_.lifecycle->release(job);
@@ -150,17 +150,17 @@ void Actions::suspend(const api::SuspendRequest& given, const Sender& sender, Re
     return resume ? was_resumed(job, since) : was_suspended(job, since);
   };
   order.action = [this, request, uid = sender.uid](Job& job) -> Status {
-    // Its processors would be lent to others, and be missed when it goes on.
+    // Others would get its processors and would lose them when it goes on.
     if (!core_.rights->is_operator(uid)) return failure("", kAccessDenied);
     if (job.het_job_id != 0 && one_component(*request, job)) return failure("", kNotWholeHetJob);
-    // Of an array, what runs is meant.
+    // For an array, this concerns the running tasks.
     if (job.is_array_record() && core_.state.find_array(job.array_job_id)->running > 0) return {};
     return request->resume() ? core_.lifecycle->resume(job) : core_.lifecycle->suspend(job);
   };
   carry_out(core_, std::move(order));
 }
 
-// Why they may not all be put first; nothing has been changed yet.
+// Reports why not all may be put first; nothing has been changed yet.
 void Actions::check_top(const std::vector<MeantJob>& meant, uint32_t uid, api::ActionReply& result) const {
   for (const MeantJob& one : meant) {
     const Job& job = *core_.state.find(one.job_id);
@@ -176,7 +176,7 @@ void Actions::check_top(const std::vector<MeantJob>& meant, uint32_t uid, api::A
   }
 }
 
-// Those that wait, each once, with tasks that are meant alone in records of their own.
+// Returns the waiting jobs, each once. Tasks selected from a record get records of their own.
 std::vector<Job*> Actions::separate_meant(const std::vector<MeantJob>& meant, api::ActionReply& result) {
   std::vector<Job*> separated_jobs;
   std::unordered_set<const Job*> known;
@@ -200,7 +200,7 @@ std::vector<Job*> Actions::separate_meant(const std::vector<MeantJob>& meant, ap
   return separated_jobs;
 }
 
-// The others of their user that wait for their turn come behind them, in the order that they have.
+// Their user's other waiting jobs come behind them, in their present order.
 void Actions::put_first(std::vector<Job*> order) {
   const std::unordered_set<const Job*> first(order.begin(), order.end());
   const auto others = static_cast<std::ptrdiff_t>(order.size());
@@ -223,7 +223,7 @@ void Actions::put_first(std::vector<Job*> order) {
   }
 }
 
-// The user's own pending jobs change places: those named take the highest priorities that any of them has.
+// Reorders the user's own pending jobs: the named ones get the highest priorities that any of them has.
 void Actions::top(const api::TopRequest& request, const Sender& sender, Reply reply) {
   api::ActionReply result;
   std::vector<int> missing;
@@ -268,7 +268,7 @@ void Actions::requeue(const api::RequeueRequest& given, const Sender& sender, Re
   order.action = [this, request, uid = sender.uid](Job& job) {
     const bool whole_array =
         job.array_job_id != 0 && request->jobs_size() == 1 && request->jobs(0).tasks().empty();
-    // Of an array, what runs or has run is meant.
+    // For an array, this concerns the tasks that run or have run.
     if (whole_array && job.state == JOB_PENDING && !request->hold()) return Status();
     if (job.het_job_id != 0 && one_component(*request, job)) return Status(failure("", kNotHetJobLeader));
     if (job.ended() && !job.completing) {  // it is submitted once more
@@ -299,7 +299,7 @@ void Actions::bring_back(const Selectors& selectors, uint32_t uid, std::function
         core_.loop.post([this, uid, filter, matcher, then, brought, chunk = std::move(chunk)] {
           if (!chunk || chunk->empty()) {
             then();
-            // What could not be requeued leaves again.
+            // Jobs that could not be requeued leave memory again.
             for (const uint32_t id : *brought) {
               const Job* job = core_.state.find(id);
               if (job != nullptr && job->ended()) core_.committer.job_changed(id);
@@ -309,7 +309,7 @@ void Actions::bring_back(const Selectors& selectors, uint32_t uid, std::function
           for (const store::AccountedJob& stored : *chunk) {
             const JobRecord& record = stored.job.record;
             const bool meant = core_.rights->owns(uid, record.uid()) && matcher->selected(record);
-            // The record of tasks that were cancelled while they waited is no job that could run again.
+            // A record of tasks that were cancelled while pending is no job that could run again.
             const bool waited = record.array_job_id() != 0 && !record.has_array_task_id();
             if (!meant || waited || record.het_job_id() != 0 || stored.job.script.empty() ||
                 core_.state.find(record.job_id()) != nullptr) {

@@ -1,4 +1,4 @@
-// What is put into the accounting record of a job that has ended: metrics, and what is said of it afterwards.
+// Additions to the accounting records of ended jobs: metrics and later notes.
 #include <unistd.h>
 
 #include <algorithm>
@@ -26,10 +26,10 @@ namespace {
 constexpr int kMaxMetrics = 200;
 constexpr size_t kMaxNameBytes = 200;
 constexpr size_t kMaxNoteBytes = size_t{64} << 10;
-constexpr size_t kLeastRecordBytes = 4096;  // so much a record counts at least: it is read and written
+constexpr size_t kLeastRecordBytes = 4096;  // the least that a record counts: it is read and written
 
-// One field as sacctmgr names it. Users may say what a job's end meant, and comment on it; the rest is
-// operators'.
+// Applies one field as sacctmgr names it. Users may set the derived exit code and
+// comments; the rest is for operators.
 Status apply_field(const api::Field& field, bool is_operator, JobRecord& record) {
   if (field.value().size() > kMaxNoteBytes) return failure(field.name() + " is too long", kNotSupported);
   RecordNotes& notes = *record.mutable_notes();
@@ -75,7 +75,7 @@ Result<Actions::UpdatedRecords> Actions::update_records(const api::UpdateRecords
   uint64_t bytes = 0;
   for (const api::JobSelector& selector : request.jobs()) {
     if (!named.insert(selector.job_id()).second) continue;
-    // While it is in memory its record is written from there.
+    // While the job is in memory, its record is written from there.
     if (const Job* job = core_.state.find(selector.job_id())) {
       if (!core_.rights->viewer(peer.uid).sees(job->uid)) continue;
       return failure(
@@ -87,7 +87,7 @@ Result<Actions::UpdatedRecords> Actions::update_records(const api::UpdateRecords
     if (!*stored) continue;
     store::JobRow row = std::move(**stored);
     if (const Status access = core_.rights->access(peer.uid, row.record.uid()); !access) {
-      if (access.error().code == kInvalidJobId) continue;  // as one that there is not
+      if (access.error().code == kInvalidJobId) continue;  // like a job that does not exist
       return failure(access.error());
     }
     for (const api::Field& field : request.fields()) {
@@ -106,7 +106,7 @@ Result<Actions::UpdatedRecords> Actions::update_records(const api::UpdateRecords
 }
 
 Status Actions::keep_metrics(const api::KeepMetricsRequest& request, const rpc::Peer& peer) {
-  // While it is in memory its record is written from there.
+  // While the job is in memory, its record is written from there.
   if (const Job* job = core_.state.find(request.job_id())) {
     if (const Status access = core_.rights->access(peer.uid, job->uid); !access) return access;
     return failure("the job has not ended", kTransitionState);

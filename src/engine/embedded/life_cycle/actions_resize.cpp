@@ -1,6 +1,6 @@
-// scontrol update of a running job's nodes: it gives some of them back. The one with the script stays; tasks
-// of steps on the others are killed, and the steps go on with those that they have left. What was asked for
-// stays as it was: it counts again when the job is requeued. State's thread.
+// scontrol update of a running job's nodes: the job gives some back. The node with the script stays. Tasks of
+// steps on lost nodes are killed, and the steps go on with their other tasks. The original request is kept
+// for a requeue. State's thread.
 #include <algorithm>
 
 #include "api/field.pb.h"
@@ -19,7 +19,7 @@ namespace {
 
 using NodeList = google::protobuf::RepeatedPtrField<NodeAllocation>;
 
-// Those that the job keeps: the first `count`, or the named ones.
+// The nodes that the job keeps: the first `count`, or the named ones.
 Result<NodeList> kept_nodes(const NodeList& nodes, const api::Field& field, const JobSpec& wanted) {
   NodeList kept;
   if (field.name() == "NumNodes" || field.name() == "ReqNodes") {
@@ -61,7 +61,7 @@ Status Actions::give_nodes_back(Job& job, const api::Field& field, const JobSpec
       std::find_if(kept->begin(), kept->end(), [&](const auto& node) { return node.node() == script_node; });
   if (job.has_script() && of_script == kept->end())
     return failure("the script runs on " + script_node, kInvalidNodeName);
-  core_.committer.job_changed(job.id);  // before its steps hear of it
+  core_.committer.job_changed(job.id);  // before its steps learn of it
   for (const NodeAllocation& node : nodes) {
     const bool stays =
         std::any_of(kept->begin(), kept->end(), [&](const auto& one) { return one.node() == node.node(); });
@@ -71,7 +71,7 @@ Status Actions::give_nodes_back(Job& job, const api::Field& field, const JobSpec
   job.details->script_node = of_script == kept->end() ? 0 : static_cast<int>(of_script - kept->begin());
   nodes = std::move(*kept);
   const Status booked = core_.scheduling->adopt(job);
-  MINKE_CHECK(booked);  // less of what it had
+  MINKE_CHECK(booked);  // a part of what it had
   return {};
 }
 

@@ -1,7 +1,7 @@
-// scontrol update: what becomes of a job when what it asked for is changed.
+// scontrol update of a job: applies changes to its request.
 //
-// A changed job gets a Submission of its own, so that the other tasks of its array keep theirs. What places
-// it can only change while it waits, and only to what could run here. State's thread.
+// A changed job gets its own Submission, so that other tasks of its array keep theirs. Options that decide
+// its placement can change only while it waits, and only to what could run here. State's thread.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -51,7 +51,7 @@ uint32_t limit_of(const JobSpec& spec) {
 
 }  // namespace
 
-// However often it is said: the last one counts, and every step is changed once.
+// If the limit is given several times, the last one counts, and each step is changed once.
 Status Actions::update_steps(const Job& job, const api::UpdateJobRequest& request) {
   std::optional<uint32_t> limit;
   for (const api::Field& field : request.fields()) {
@@ -65,7 +65,7 @@ Status Actions::update_steps(const Job& job, const api::UpdateJobRequest& reques
   return core_.steps->set_time_limit(job.id, step, *limit);
 }
 
-// What users may not do to their own jobs: raise them.
+// Refuses to users what only operators may do: raising their own jobs' values.
 Status Actions::admits_update(const Job& job, const JobSpec& spec, uint32_t uid) const {
   if (core_.rights->is_operator(uid)) return {};
   const JobSpec before = job.submission->spec();
@@ -73,7 +73,7 @@ Status Actions::admits_update(const Job& job, const JobSpec& spec, uint32_t uid)
     return failure("", kAccessDenied);
   const bool set = spec.has_priority() && (!before.has_priority() || spec.priority() != before.priority());
   if (set && spec.priority() > job.priority) return failure("", kAccessDenied);
-  // Others were promised what it leaves at its end.
+  // Other jobs rely on the resources becoming free at its limit.
   if (job.holds_nodes() && limit_of(spec) > job.time_limit_minutes) return failure("", kAccessDenied);
   return {};
 }
@@ -82,7 +82,7 @@ Status Actions::admit_anew(Job& job, const JobSpec& spec, const Accounts::Charge
   const std::string& list = spec.partition();
   const auto request = core_.scheduling->request_for(
       spec, list.empty() ? job.submission->partitions.front() : list.substr(0, list.find(',')), 0);
-  // Itself it does not stand in its own way.
+  // The job must not count against itself.
   core_.accounts->left(job);
   const uint64_t tasks = job.array ? job.array->waiting.size() : 1;
   const Status admitted = !request || core_.rights->is_operator(uid)
@@ -109,7 +109,7 @@ Status Actions::charge_anew(Job& job, JobSpec& spec, bool larger, uint32_t uid) 
   return admit_anew(job, spec, *charge, uid);
 }
 
-// Which sorts of what a job asks for are to be others.
+// The kinds of options that the update changes.
 struct Actions::Changes {
   std::array<bool, static_cast<size_t>(submit::Updated::kOther) + 1> of{};
   bool operator[](submit::Updated sort) const { return of[static_cast<size_t>(sort)]; }
@@ -117,7 +117,7 @@ struct Actions::Changes {
 
 Result<Actions::Changes> Actions::apply_fields(const Job& job, const api::UpdateJobRequest& request,
                                                JobSpec& spec) const {
-  // The limit in force stands for the one asked for, so that "+10" counts from it.
+  // Starts from the current limit, so that "+10" is relative to it.
   if (job.time_limit_minutes != kUnlimited || spec.has_time_limit_minutes())
     spec.set_time_limit_minutes(job.time_limit_minutes);
   Changes changes;
@@ -131,19 +131,19 @@ Result<Actions::Changes> Actions::apply_fields(const Job& job, const api::Update
   return changes;
 }
 
-// What may no longer be said once it runs.
+// Refuses changes that are not possible once the job runs.
 Status Actions::check_state(const Job& job, const JobSpec& spec, const Changes& changes) const {
   using submit::Updated;
   if (job.state == JOB_PENDING) return {};
   if (changes[Updated::kResources] || changes[Updated::kDependency] || changes[Updated::kBeginTime])
     return failure("", kJobNotPending);
-  // A running job's priority is but a number, and there is no holding it.
+  // A running job's priority is only a number, and the job cannot be held.
   const bool other_nice = spec.nice() != job.submission->spec().nice();
   if (changes[Updated::kPriority] && (other_nice || spec.priority() == 0)) return failure("", kJobFinished);
   return {};
 }
 
-// As if it were submitted now: with what it is to wait for, where, and on whose account.
+// Checks the job as if it were submitted now: its dependencies, its place and its account.
 Status Actions::check_place(Job& job, JobSpec& spec, const Changes& changes, uint32_t uid) {
   using submit::Updated;
   if (changes[Updated::kDependency]) {
@@ -170,7 +170,7 @@ void Actions::set_priority(Job& job, const JobSpec& spec) {
   if (job.priority == 0) job.reason = WAIT_HELD_USER;
 }
 
-// All has been checked.
+// Applies the changes; all has been checked.
 void Actions::take_over(Job& job, JobSpec& spec, const Changes& changes) {
   using submit::Updated;
   core_.scheduling->remove(job);

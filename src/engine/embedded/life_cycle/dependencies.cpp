@@ -22,12 +22,12 @@ bool over(const Job& job) {
   return job.ended() && !job.completing;
 }
 
-// Each is looked at when what it names begins or ends, and where the job is submitted, in the store.
+// Each term is looked at when its job begins or ends, and at the submission in the store.
 constexpr int kMostTerms = 10000;
 
-constexpr std::chrono::milliseconds kSlice{5};  // after so long others have their turn
+constexpr std::chrono::milliseconds kSlice{5};  // after this time others get their turn
 
-// Jobs that began, whatever became of them; a cancelled one counts as begun, as in Slurm.
+// Jobs that have begun, however they ended; as in Slurm, a cancelled one counts as begun.
 bool has_begun(const Job& job) {
   return job.state != JOB_PENDING;
 }
@@ -71,7 +71,7 @@ Status Dependencies::check(JobSpec& spec, uint32_t uid) const {
     }
     const auto stored = core_.store.job(term.job_id());
     if (!stored) return failure(stored.error());
-    // Not known (any more): nothing is waited for, as in Slurm. Old scripts have old numbers in them.
+    // Unknown jobs are not waited for, as in Slurm: old scripts have old job numbers.
     if (!*stored || !viewer.sees((*stored)->record.uid())) term.set_status(DEPENDENCY_FULFILLED);
   }
   return {};
@@ -104,7 +104,7 @@ Dependencies::Key Dependencies::key_of(const Dependency& term, const Job& job) {
   const uint32_t task = term.has_array_task_id()    ? term.array_task_id()
                         : term.type() == AFTER_CORR ? job.array_task
                                                     : kNoTask;
-  return Key{term.job_id()} << 32 | (task + 1);  // 0: the whole of it
+  return Key{term.job_id()} << 32 | (task + 1);  // task part 0: the whole job or array
 }
 
 void Dependencies::watch(Job& job) {
@@ -115,7 +115,7 @@ void Dependencies::watch(Job& job) {
     const JobSpec spec = job.submission->spec();
     details.dependencies.assign(spec.dependencies().begin(), spec.dependencies().end());
   }
-  // The submission is charged for one record of it. Others taken from that one have their own.
+  // The submission's charge covers one record. Records split off it have their own charge.
   const bool is_other = job.array_job_id != 0 && job.id != job.array_job_id;
   Budgets::Charge& charge = watched_[job.id];
   charge = {};
@@ -179,7 +179,7 @@ void Dependencies::release_corresponding(uint32_t array_job_id, uint32_t from) {
   if (term == array->details->dependencies.end()) return;
   const uint32_t other = term->job_id();
   const ArrayGroup* group = core_.state.find_array(other);
-  if (group != nullptr && group->ended == 0) return;  // their ends will be told one by one
+  if (group != nullptr && group->ended == 0) return;  // their ends will be reported one by one
   ArraySpec waiting;
   array->array->waiting.write(waiting);
   uint32_t looks = 0;
@@ -199,7 +199,7 @@ void Dependencies::release_corresponding(uint32_t array_job_id, uint32_t from) {
 }
 
 bool Dependencies::release_task(Job& array, uint32_t index, uint32_t other) {
-  Job probe;  // the task as it would be
+  Job probe;  // stands for the task after the split
   probe.array_task = index;
   Dependency term;
   term.set_type(AFTER_CORR);
@@ -239,7 +239,7 @@ bool Dependencies::never(const Job& job) const {
                                         : std::any_of(terms.begin(), terms.end(), failed);
 }
 
-// "after" may want some minutes to have passed since the job began.
+// "after" may require that some minutes have passed since the job began.
 DependencyStatus Dependencies::evaluate_start(const Dependency& term, const Job& job,
                                               const Job& other) const {
   if (!has_begun(other)) return DEPENDENCY_UNFULFILLED;
@@ -249,7 +249,7 @@ DependencyStatus Dependencies::evaluate_start(const Dependency& term, const Job&
   return DEPENDENCY_UNFULFILLED;
 }
 
-// Of another that is in memory.
+// Against another job in memory.
 DependencyStatus Dependencies::evaluate_job(const Dependency& term, const Job& job, const Job& other) const {
   if (term.type() == AFTER) return evaluate_start(term, job, other);
   return over(other) ? of_outcome(term.type(), other.state == JOB_COMPLETE) : DEPENDENCY_UNFULFILLED;
@@ -262,7 +262,7 @@ DependencyStatus Dependencies::evaluate_task(const Dependency& term, const Job& 
   return of_outcome(term.type(), (*stored)->record.state() == JOB_COMPLETE);
 }
 
-// Of a job, or of an array of which no task is in memory.
+// Against a job, or an array without tasks in memory.
 DependencyStatus Dependencies::evaluate_stored(const Dependency& term, const Job& job) const {
   const auto stored = core_.store.job(term.job_id());
   if (!stored || !*stored) return DEPENDENCY_FAILED;
@@ -293,10 +293,10 @@ DependencyStatus Dependencies::evaluate(const Dependency& term, const Job& job) 
 
 DependencyStatus Dependencies::evaluate_array(const Dependency& term, const Job& job,
                                               const ArrayGroup& group) const {
-  // One task that failed settles "afterok" at once.
+  // A single failed task settles "afterok" at once.
   if (term.type() == AFTER_OK && group.ended > group.succeeded) return DEPENDENCY_FAILED;
   if (!all_over(group)) return DEPENDENCY_UNFULFILLED;
-  // Task by task instead: see release_corresponding().
+  // Settled task by task instead: see release_corresponding().
   if (term.type() == AFTER_CORR && job.is_array_record() && group.ended != group.succeeded)
     return DEPENDENCY_UNFULFILLED;
   if (term.type() == AFTER_NOT_OK) return fulfilled_if(group.ended > group.succeeded);
@@ -343,7 +343,7 @@ void Dependencies::tell(Key key, uint32_t about) {
 }
 
 void Dependencies::work_off() {
-  // What is settled may settle more, which stands behind it in the line.
+  // A settled job may settle others; they are added to the line.
   if (std::exchange(working_, true)) return;
   const auto begin = std::chrono::steady_clock::now();
   while (!looks_.empty() && std::chrono::steady_clock::now() - begin < kSlice) {
@@ -371,7 +371,7 @@ void Dependencies::job_started(Job& job, Start) {
   tell(Key{job.id} << 32, job.id);
   if (job.array_job_id != 0) {
     tell(Key{job.array_job_id} << 32 | (job.array_task + 1), job.array_job_id);
-    // "after" the whole array: its last task is about to begin.
+    // For "after" the whole array: its last task is about to begin.
     const ArrayGroup& group = *core_.state.find_array(job.array_job_id);
     if (group.sets.empty() && job.array_job_id != job.id) tell(Key{job.array_job_id} << 32, job.array_job_id);
   }
@@ -387,7 +387,7 @@ void Dependencies::tell_of_task(const Job& job, const ArrayGroup& group) {
       if (job.array->waiting.contains(static_cast<uint32_t>(named->first) - 1))
         tell(named->first, job.array_job_id);
   }
-  // A whole array is settled by its first failure, by its end, and "after" by what does not wait any more.
+  // A whole array is settled by its first failure or its end, and for "after" when no task waits any more.
   const uint64_t tasks = job.array ? job.array->waiting.size() : 1;
   const bool failed = job.state != JOB_COMPLETE && group.ended - group.succeeded <= tasks;
   if (job.array_job_id != job.id && (failed || job.start_time == 0 || all_over(group)))
@@ -398,7 +398,7 @@ void Dependencies::job_ended(Job& job, bool) {
   if (job.submission->uses_dependencies) forget(job);
   const uint32_t array = job.array_job_id;
   if (const auto others = corresponding_.find(array); array != 0 && others != corresponding_.end()) {
-    // Tasks of other arrays that wait for just this one, or for those that were cancelled together.
+    // Tasks of other arrays that wait for this task, or for tasks that were cancelled together.
     for (const uint32_t id : others->second) {
       if (job.array_task != kNoTask) looks_.push_back({id, array, job.array_task});
       if (job.array) core_.loop.post([this, id] { release_corresponding(id, 0); });

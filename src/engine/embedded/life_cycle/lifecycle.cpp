@@ -22,10 +22,10 @@ using namespace model;
 
 namespace {
 
-// Slurm's words
+// Slurm's texts.
 constexpr char kRequeuedHeld[] = "job requeued in held state";
 constexpr char kLaunchFailedHeld[] = "launch failed requeued held";
-// The command that requeues a job is often the job's own: it gets its answer before the processes are ended.
+// A job often requeues itself: the command gets its answer before the processes are killed.
 constexpr std::chrono::milliseconds kRequeueGrace{200};
 
 }  // namespace
@@ -79,8 +79,8 @@ void Lifecycle::prolog_failed(Job& job, bool launched, bool hold) {
 void Lifecycle::ended(Job& job, int32_t exit_code, int64_t end_time) {
   const Details& details = job.need_details();
   if (details.ending_as != JOB_PENDING) {
-    // What it was stopped for says how it ended, whatever the code is.
-    const bool lost = details.ending_as == JOB_NODE_FAIL;  // with its node; nobody knows
+    // The reason for which it was stopped decides how it ended, whatever its exit code is.
+    const bool lost = details.ending_as == JOB_NODE_FAIL;  // lost with its node: unknown
     finish(job, details.ending_as, details.ending_reason, lost ? 0 : exit_code, end_time);
   } else if (exit_code == text::kOutOfMemory) {
     finish(job, JOB_OOM, FAIL_OOM, exit_code, end_time);
@@ -95,7 +95,7 @@ void Lifecycle::failed(Job& job, JobState state, StateReason reason, const std::
                        int64_t end_time) {
   Details& details = job.need_details();
   details.reason_detail = detail;
-  // Being stopped already: how it ends was decided then.
+  // It is being stopped already, which decided how it ends.
   if (details.ending_as != JOB_PENDING) return ended(job, SIGKILL, end_time);
   if (state == JOB_NODE_FAIL && job.requeue_allowed) details.requeue_when_ended = true;
   finish(job, state, reason, state == JOB_FAILED ? 1 << 8 : 0, end_time);
@@ -175,7 +175,7 @@ void Lifecycle::count_in_array(const Job& job) {
 void Lifecycle::finish(Job& job, JobState state, StateReason reason, int32_t exit_code, int64_t end_time) {
   MINKE_CHECK(!job.ended() || job.completing);
   if (job.start_time != 0 && job.holds_nodes()) {
-    if (core_.prologs->ends(job)) return;  // told once more: the launcher has not been told that we know
+    if (core_.prologs->ends(job)) return;  // a repeated report: the launcher has not learnt that we know
     if (core_.prologs->before_end(job, state, reason, exit_code, end_time)) {
       core_.alarms.cancel(job.id);
       core_.steps->job_ended(job);
@@ -283,7 +283,7 @@ void Lifecycle::back_to_queue(Job& job) {
 
 void Lifecycle::cancel(Job& job, uint32_t by_uid) {
   if (job.completing) {
-    // On its way out already; if it was to be requeued, it no longer is.
+    // It is completing already; a planned requeue is dropped.
     if (!std::exchange(job.details->requeue_when_ended, false)) return;
     job.cancelled_by_uid = by_uid;
     job.state = job.details->ending_as = JOB_CANCELLED;
@@ -295,15 +295,15 @@ void Lifecycle::cancel(Job& job, uint32_t by_uid) {
   job.cancelled_by_uid = by_uid;
   if (job.state == JOB_PENDING) {
     if (job.het_job_id != 0 && !job.is_het_leader()) {
-      // None of them can start without it.
+      // The other components cannot start without it.
       if (Job* leader = core_.state.find(job.het_job_id)) return cancel(*leader, by_uid);
     }
     if (job.array) {
-      // The tasks that wait end as one record, as Slurm shows them.
+      // The waiting tasks end as one record, as in Slurm.
       ArrayGroup* group = core_.state.find_array(job.array_job_id);
       group->ended += job.array->waiting.size() - 1;
     }
-    // A held one was never eligible, and tells so for good.
+    // A held job was never eligible, and its record keeps saying so.
     const bool held = job.priority == 0;
     if (held) job.eligible_time = 0;
     finish(job, JOB_CANCELLED, held ? job.reason : WAIT_NO_REASON, 0, core_.now());
@@ -314,7 +314,7 @@ void Lifecycle::cancel(Job& job, uint32_t by_uid) {
 
 namespace {
 
-// In the lines that Slurm writes when it ends a job, or a step.
+// For the lines that Slurm writes when it ends a job or a step.
 std::string why_ended(JobState ending_as) {
   switch (ending_as) {
     case JOB_TIMEOUT:
@@ -381,7 +381,7 @@ void Lifecycle::signal(Job& job, uint32_t signal, bool batch_only, bool full, bo
   if (batch_only) target = SignalOrder::BATCH_SHELL;
   if (full) target = SignalOrder::BATCH_SESSION;
   if (steps_only) target = SignalOrder::STEPS;
-  // Slurm's supervisors take both for the end, whatever the job makes of it.
+  // Slurm treats both as the end, whatever the job does with the signal.
   if (signal == SIGTERM || (signal == SIGKILL && batch_only)) {
     if (target != SignalOrder::STEPS && job.has_script()) core_.launching->announce(job, "");
     if (target != SignalOrder::BATCH_SHELL) core_.steps->announce(job);

@@ -1,5 +1,5 @@
-// When something is to happen to a job that runs or ends by the clock alone: its time limit, its warning, the
-// end of patience with what does not end.
+// What happens to running or ending jobs by the clock alone: time limits, warnings, and the end of patience
+// with processes that do not end.
 #include "engine/embedded/life_cycle/lifecycle.h"
 
 #include <algorithm>
@@ -16,13 +16,13 @@ using namespace model;
 
 namespace {
 
-// --signal=USR1@0, and USR1@: no time before the end, and no signal, as in Slurm.
+// --signal=USR1@0 and USR1@ set no time before the end, and so no signal, as in Slurm.
 bool wants_warning(const Submission& submission) {
   return submission.warning_signal != 0 && submission.warning_seconds != 0;
 }
 
-// When --signal is due. Not as soon as the job has begun, however early it is asked for: the signal would end
-// a script that has not set its trap yet. (Slurm looks for what is due every half a minute.)
+// When --signal is due. Some seconds after the start at the earliest: before, the signal would end a script
+// that has not set its trap yet. (Slurm checks only every half minute.)
 int64_t warning_time(const Job& job) {
   constexpr int64_t kLeastSeconds = 10;
   return std::max(job.start_time + kLeastSeconds, job.limit_end() - job.submission->warning_seconds);

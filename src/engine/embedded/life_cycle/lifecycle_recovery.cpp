@@ -1,5 +1,5 @@
-// Transitions that follow from what the launcher has of jobs: starts that an earlier daemon made, and runs
-// that nobody can account for.
+// Transitions that follow from the launcher's state: starts by an earlier
+// daemon, and runs that were lost.
 #include <utility>
 #include <vector>
 
@@ -34,8 +34,8 @@ void Lifecycle::adopt_start(Job& job, const JobRecord& record) {
 }
 
 void Lifecycle::wait_again(Job& job) {
-  // What was done beside the launch is to be undone: its prologs, the start of its other components. That is
-  // what a requeue does.
+  // Actions besides the launch must be undone: prologs, and the start of other
+  // components. A requeue does that.
   if (job.het_job_id != 0 || has_prologs(core_.config.prologs)) {
     job.need_details().requeue_when_ended = true;
     return finish(job, JOB_REQUEUED, FAIL_LAUNCH, 0, core_.now());
@@ -49,7 +49,7 @@ void Lifecycle::wait_again(Job& job) {
   core_.job_events.tell(&JobListener::job_waits_again, job);
   std::vector<Dependency> dependencies = std::move(job.details->dependencies);
   const uint32_t next_step_id =
-      job.details->next_step_id;  // the run keeps its number: steps keep theirs, too
+      job.details->next_step_id;  // the run keeps its number, so its steps keep theirs
   job.details.reset();
   if (!dependencies.empty()) job.need_details().dependencies = std::move(dependencies);
   if (next_step_id != 0) job.need_details().next_step_id = next_step_id;

@@ -1,4 +1,4 @@
-// What users and operators do to a job besides ending it: hold and release, requeue, suspend and resume.
+// Requests of users and operators other than ending a job: hold, release, requeue, suspend and resume.
 #include "engine/embedded/life_cycle/lifecycle.h"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ uint32_t released_priority(const Priorities& priorities, const Job& job) {
 Status Lifecycle::hold(Job& job, bool by_user) {
   if (job.ended()) return failure("", kAlreadyDone);
   job.priority = 0;
-  if (job.state != JOB_PENDING) {  // should it be requeued, it is held
+  if (job.state != JOB_PENDING) {  // it will be held if it is requeued
     core_.committer.job_changed(job.id);
     return {};
   }
@@ -88,7 +88,7 @@ Status Lifecycle::suspend(Job& job) {
   details.suspend_time = core_.now();
   job.state = JOB_SUSPENDED;
   core_.committer.job_changed(job.id);
-  // Another gets its processors: a daemon that comes back must know of it.
+  // Another job gets its processors, so a restarted daemon must know of it.
   core_.committer.when_durable([this, id = job.id] {
     Job* found = core_.state.find(id);
     if (found == nullptr || found->state != JOB_SUSPENDED || found->completing) return;

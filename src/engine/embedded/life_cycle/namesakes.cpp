@@ -74,7 +74,7 @@ std::vector<uint32_t> Namesakes::released_of(const std::string& key) {
   if (found == groups_.end()) return released;
   Group& group = found->second;
   const uint32_t first = earliest(group, key);
-  // Those that have the lowest number of all that wait, unless somebody before them is still active.
+  // Those with the lowest number of all waiting ones, unless an earlier job is still active.
   uint32_t number = 0;
   for (auto waiting = group.waiting.begin(); waiting != group.waiting.end();) {
     const Job* singleton = state_.find(*waiting);

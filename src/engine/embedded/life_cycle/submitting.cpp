@@ -34,7 +34,7 @@ namespace {
 constexpr size_t kKeyBytes = 16;
 constexpr int kMaxComponents = 128;
 
-// A request that does not speak of memory has its partition's default from now on, whatever that becomes.
+// A request without memory gets its partition's current default, even if that changes later.
 void take_default_memory(JobSpec& spec, const PartitionRecord& partition) {
   if (spec.has_mem_per_cpu_mib() || spec.has_mem_per_node_mib() || spec.has_mem_per_gpu_mib()) return;
   if (partition.has_default_mem_per_cpu_mib()) {
@@ -51,7 +51,7 @@ Result<JobSpec> Submitting::complete_spec(const JobSpec& given) const {
   if (spec.work_dir().empty() || spec.work_dir().front() != '/') {
     return failure("the working directory must be an absolute path", kPathnameTooLong);
   }
-  // Nodes are not shared out by user; only whole ones shut out others' jobs.
+  // Nodes are not reserved per user; only exclusive nodes keep other users' jobs out.
   if (core_.config.shared && !spec.exclusive_mode().empty()) spec.set_exclusive(true);
   return spec;
 }
@@ -72,7 +72,7 @@ Status Submitting::check(const api::SubmitRequest& request, std::vector<JobSpec>
 }
 
 Status Submitting::check_times(const JobSpec& spec) const {
-  // Sums of times do not overflow then. No option says anything later.
+  // Bounds times so that their sums do not overflow. No option sets a later time.
   constexpr int64_t kLatest = int64_t{1} << 40;
   for (const int64_t time : {spec.begin_time(), spec.deadline()}) {
     if (time < 0 || time > kLatest)
@@ -82,7 +82,7 @@ Status Submitting::check_times(const JobSpec& spec) const {
   if (spec.begin_time() != 0 && spec.deadline() < spec.begin_time())
     return failure("the deadline is before the begin time", kInvalidTimeValue);
   if (spec.deadline() <= core_.now()) return failure("the deadline has passed", kInvalidTimeLimit);
-  // A --time that is too long for the deadline is accepted, and the job ends with it, as in Slurm.
+  // As in Slurm, a --time beyond the deadline is accepted, and the job ends at the deadline.
   if (spec.time_min_minutes() == 0 || spec.time_min_minutes() == text::kUnlimited) return {};
   const int64_t begin = std::max(core_.now(), spec.begin_time());
   if (spec.deadline() < begin + int64_t{60} * spec.time_min_minutes()) return failure("", kInvalidTimeMin);
@@ -99,7 +99,7 @@ Status Submitting::check_array(const JobSpec& spec) const {
                  kInvalidArray);
 }
 
-// On whose account it is, and whether that has room. A limit of time that the account sets is the job's.
+// Chooses the association and checks its limits. A time limit that it sets becomes the job's.
 Result<Accounts::Charge> Submitting::charge_for(JobSpec& spec, const std::string& partition,
                                                 uint32_t uid) const {
   auto charge = core_.accounts->choose(spec, uid);
@@ -147,7 +147,7 @@ Result<api::SubmitReply> Submitting::test(const std::vector<JobSpec>& specs,
   const auto expected = core_.scheduling->forecast_submission(as_jobs);
   reply.set_job_id(core_.state.next_job_id());
   if (!expected) return failure("no node that could run it is available", kNodesBusy);
-  reply.set_start_time(expected->after_unlimited ? 0 : expected->start);  // 0: nobody knows
+  reply.set_start_time(expected->after_unlimited ? 0 : expected->start);  // 0: unknown
   const auto nodes = sched::to_model(core_.world->machine().layout(), expected->placement);
   std::vector<std::string> names;
   uint32_t cpus = 0;
@@ -196,13 +196,13 @@ Submitting::Jobs Submitting::as_jobs(const Checked& checked, const std::vector<u
   return jobs;
 }
 
-// For a forecast.
+// Makes jobs for a forecast.
 Submitting::Jobs Submitting::not_yet_jobs(const Checked& checked) {
   store::Batch batch;
   return as_jobs(checked, std::vector<uint32_t>(checked.specs.size(), core_.state.next_job_id()), batch);
 }
 
-// --immediate.
+// Checks --immediate.
 Status Submitting::starts_now(const Checked& checked) {
   const JobSpec& first = checked.specs.front();
   if (first.hold() || first.begin_time() > core_.now() || first.dependencies_size() > 0)
@@ -247,7 +247,7 @@ void Submitting::add(const Checked& checked, Reply reply) {
                          [this, ids, key](Status outcome) { committed(ids, key, std::move(outcome)); });
 }
 
-// Sent again because the answer was lost: the first one counts, whatever has become of it since.
+// A repeated request, because the answer was lost: the first one counts, whatever has happened since.
 Result<std::optional<uint32_t>> Submitting::known_job(const std::string& key, uint32_t uid) const {
   const auto known = core_.store.submission(key);
   if (!known) return failure(known.error());
@@ -322,7 +322,7 @@ bool Submitting::in_down_partition(const JobSpec& spec) const {
   return partition != nullptr && partition->state() == "DOWN";
 }
 
-// It is durable: from here on it may start, or be given up.
+// The job is durable: from now on it may start or be cancelled.
 void Submitting::let_go(Job& job) {
   core_.diagnostics.jobs_submitted(job.array ? job.array->waiting.size() : 1);
   core_.dependencies->watch(job);
@@ -335,7 +335,7 @@ void Submitting::let_go(Job& job) {
   if (job.submission->interactive) core_.lifecycle->watch_owner(job);
 }
 
-// What the user should know of it at once.
+// Notes that the user should see at once.
 void Submitting::add_notes(const Job& job, api::SubmitReply& answer) const {
   if (job.submission->mail_types == 0 && !job.submission->interactive && !core_.config.shared) return;
   const JobSpec spec = job.submission->spec();

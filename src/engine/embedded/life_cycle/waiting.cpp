@@ -31,7 +31,7 @@ void Waiting::forget(uint32_t job_id, const void* whose) {
 }
 
 void Waiting::for_end(uint32_t job_id, Tell tell, const void* whose) {
-  // Tasks may have ended between the submission and this.
+  // Tasks may have ended between the submission and this call.
   if (const ArrayGroup* group = core_.state.find_array(job_id))
     highest_exit_[job_id] = std::max(highest_exit_[job_id], group->highest_exit);
   ends_.emplace(job_id, Waiter{std::move(tell), whose});
