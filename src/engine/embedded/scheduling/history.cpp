@@ -19,10 +19,10 @@ namespace {
 
 constexpr uint32_t kJobsLoaded = 1000;
 constexpr size_t kForecastsKept = 10000;
-// These are made unasked, right after a pass: small ones.
+// These forecasts are made unasked after a pass, so they are small.
 constexpr uint32_t kEntries = 300, kPasses = 300;
 constexpr uint64_t kTests = 5000;
-constexpr int kShare = 20;  // of the time that forecasts for the ranges may take, one part
+constexpr int kShare = 20;  // 1/kShare of the time may go to forecasts for the ranges
 
 uint32_t cpus_of(const Job& job) {
   uint32_t cpus = 0;
@@ -53,8 +53,8 @@ void History::load() {
   store::AccountingQuery query;
   for (uint32_t id = next > kJobsLoaded ? next - kJobsLoaded : 1; id < next; ++id)
     query.job_ids.push_back(id);
-  // Those that end meanwhile under this daemon came later: what is loaded is put in before them, or not at
-  // all.
+  // Jobs that end under this daemon meanwhile are newer: loaded jobs are
+  // inserted before them, or dropped.
   const auto loaded =
       std::make_shared<std::vector<std::tuple<int64_t, uint32_t, int64_t, int64_t, uint32_t>>>();
   core_.store.query(std::move(query), [this, loaded](auto chunk) {
@@ -153,7 +153,7 @@ sched::ForecastOptions History::beliefs() const {
     };
   }
   if (beliefs_.runs() == 0) return options;
-  // A list of a thousand jobs is mostly of a few kinds.
+  // A list of a thousand jobs usually has few kinds.
   const auto asked = std::make_shared<sched::Beliefs::Asked>(beliefs_);
   options.believed_end = [this, asked](sched::RunKey key) -> int64_t {
     const Job* job = core_.state.find(static_cast<uint32_t>(key));

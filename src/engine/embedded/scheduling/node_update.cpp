@@ -1,4 +1,4 @@
-// scontrol update node: which states follow from which, and what else of a node can change. Pure.
+// scontrol update node: possible changes of states and of other fields. Pure.
 #include <algorithm>
 
 #include "api/field.pb.h"
@@ -13,7 +13,7 @@ using namespace model;
 
 namespace {
 
-// The state that a node of state `from` has after State=`word`; an error where Slurm has none.
+// The node's next state from `from` by State=`word`; an error if Slurm has none.
 Result<NodeState> next_state(NodeState from, const std::string& word, bool busy) {
   const auto refused =
       failure("State=" + word + " is not possible for a node in this state", kInvalidNodeState);
@@ -33,8 +33,8 @@ Result<NodeState> next_state(NodeState from, const std::string& word, bool busy)
     return from == NODE_DOWN_DRAIN ? NODE_DOWN : from == NODE_DOWN ? from : NODE_IDLE;
   if (text::is(word, "IDLE"))
     return from == NODE_DOWN_DRAIN ? NODE_DRAIN : from == NODE_DOWN ? NODE_IDLE : from;
-  if (text::is(word, "NoResp")) return from;  // Slurm asks the node again, and it answers
-  // Nodes of one machine are not switched off and on.
+  if (text::is(word, "NoResp")) return from;  // Slurm would ask the node again, and it would answer
+  // Nodes of one machine cannot be powered off and on.
   return refused;
 }
 

@@ -18,7 +18,7 @@ using namespace model;
 
 namespace {
 
-const std::string kLostGpu = "GPU ";  // begins the reason of a node with GPUs that are lost
+const std::string kLostGpu = "GPU ";  // the begin of the reason of a node with lost GPUs
 constexpr uint32_t kNoBound = 0xffffffff;
 
 std::string names_of_active(const NodeRecord& node) {
@@ -27,12 +27,12 @@ std::string names_of_active(const NodeRecord& node) {
   return all;
 }
 
-// Whether the scheduler has to lay out its machine anew.
+// Whether the scheduler may keep its machine layout.
 bool same_layout(const NodeRecord& a, const NodeRecord& b) {
   return a.weight() == b.weight() && names_of_active(a) == names_of_active(b);
 }
 
-// What operators say of a node, as opposed to what it offers, which is found out at each start.
+// Takes what operators set on a node; what it offers is discovered at each start.
 void take_settings(const NodeRecord& stored, NodeRecord& node) {
   node.set_state(stored.state());
   node.set_reason(stored.reason());
@@ -73,7 +73,7 @@ const PartitionRecord* Nodes::find_partition(const std::string& name) const {
   return found == partitions_.end() ? nullptr : &*found;
 }
 
-// As in Slurm there may be none after changes; jobs that name no partition get the first one then.
+// As in Slurm there may be none after changes; jobs without a partition then get the first one.
 const PartitionRecord& Nodes::default_partition() const {
   const auto found = std::find_if(partitions_.begin(), partitions_.end(),
                                   [](const PartitionRecord& partition) { return partition.is_default(); });
@@ -106,7 +106,7 @@ void Nodes::set_lost_gpus(std::map<std::string, std::string> lost) {
       if (found != lost_gpus_.end())
         reason += (reason.empty() ? kLostGpu : ", ") + std::to_string(i) + ": " + found->second;
     }
-    // What an operator wrote stays.
+    // A reason that an operator wrote is kept.
     if (!node.reason().empty() && !node.reason().starts_with(kLostGpu)) continue;
     node.set_reason(reason);
     node.set_reason_uid(0);
@@ -129,7 +129,7 @@ bool Nodes::has_jobs(const std::string& partition) const {
   });
 }
 
-// What is as configured is not kept, so that a change of the file is seen.
+// Configured values are not stored, so that a change of the file takes effect.
 void Nodes::keep(const NodeRecord& node) {
   NodeRecord stored = node;
   for (const NodeRecord& one : core_.config.nodes) {
@@ -186,11 +186,11 @@ void Nodes::restore(store::LoadedRows& rows) {
 void Nodes::restore(PartitionRecord stored) {
   const PartitionRecord* present = find_partition(stored.name());
   if (present != nullptr && configured(stored.name())->SerializeAsString() != stored.configured()) {
-    PartitionRecord next = *present;  // the file has changed since, and counts
+    PartitionRecord next = *present;  // the file has changed since, and takes precedence
     next.set_state(stored.state());
     replace(next);
   } else if (present != nullptr || stored.created()) {
-    // Nodes may have gone from the configuration since.
+    // Nodes may have been removed from the configuration.
     auto members = text::expand_hostlist(stored.nodes());
     if (members) std::erase_if(*members, [&](const std::string& node) { return find_node(node) == nullptr; });
     if (!members || members->empty()) return;
@@ -225,7 +225,7 @@ Result<std::vector<std::string>> Nodes::names_in(const std::string& list) const 
   return std::move(*names);
 }
 
-// The node as it is to be.
+// The node after the changes.
 Result<NodeRecord> Nodes::changed_node(const NodeRecord& present, const api::UpdateNodeRequest& request,
                                        uint32_t uid) const {
   const bool busy = std::any_of(core_.state.jobs().begin(), core_.state.jobs().end(), [&](const auto& item) {
@@ -320,7 +320,7 @@ Status Nodes::change_partition(const api::UpdatePartitionRequest& request,
     if (const Status applied = config::apply_partition_field(next, field, nodes_); !applied) return applied;
   }
   if (!next.qos().empty() && book.qos(next.qos()) == nullptr) return failure("", kInvalidQos);
-  // What runs is counted by these, too.
+  // Running jobs are counted by these rules too.
   const bool same_rules = present != nullptr && present->nodes() == next.nodes() &&
                           present->max_cpus_per_node() == next.max_cpus_per_node() &&
                           present->exclusive_user() == next.exclusive_user() && present->qos() == next.qos();

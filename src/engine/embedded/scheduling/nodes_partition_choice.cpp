@@ -1,4 +1,4 @@
-// Which partitions take a job. The groups of its user are looked up.
+// Decides which partitions accept a job. Looks up its user's groups.
 #include <algorithm>
 #include <string>
 
@@ -17,7 +17,7 @@ using namespace model;
 
 namespace {
 
-constexpr uint32_t kMostCpus = 0xfffffffe;  // the next number means: no bound
+constexpr uint32_t kMostCpus = 0xfffffffe;  // the next number means no bound
 
 bool has(const google::protobuf::RepeatedPtrField<std::string>& list, const std::string& word) {
   return std::find(list.begin(), list.end(), word) != list.end();
@@ -47,7 +47,7 @@ Status admits(const PartitionRecord& partition, const JobSpec& spec, uint32_t ui
   return {};
 }
 
-// Who asks for more memory for each CPU than the partition allows gets more CPUs, as many as make up for it.
+// A job that asks for more memory per CPU than the partition allows gets more CPUs to make up for it.
 void spread_memory(const PartitionRecord& partition, JobSpec& spec) {
   const uint64_t most = partition.max_mem_per_cpu_mib();
   if (most == 0 || spec.mem_per_cpu_mib() <= most) return;

@@ -1,6 +1,6 @@
-// Where a job goes that names no partition: to those that serve its kind and have the shortest time limit
-// that is long enough for it, so that time classes can be nested: the shorter a job, the more nodes it may
-// use.
+// Routes jobs without a partition: to the partitions that serve their kind and have
+// the shortest sufficient time limit. So time classes can be nested: the shorter a
+// job, the more nodes it may use.
 #include <algorithm>
 
 #include "engine/embedded/core.h"
@@ -14,7 +14,7 @@ using namespace model;
 
 namespace {
 
-// All CPUs of each of its nodes.
+// Whether the job takes all CPUs of each of its nodes.
 bool takes_whole_nodes(const JobSpec& spec, uint32_t cpus_of_node) {
   if (spec.exclusive()) return true;
   const uint64_t nodes = std::max(1u, spec.min_nodes());

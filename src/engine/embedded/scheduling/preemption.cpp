@@ -22,10 +22,10 @@ using namespace model;
 
 namespace {
 
-constexpr size_t kMostTested = 200;  // that wait, for each pass
+constexpr size_t kMostTested = 200;  // waiting jobs per pass
 constexpr uint64_t kFirstOfAll = ~uint64_t{0};
 
-// What a job gives that is suspended.
+// What a suspended job lends.
 sched::Placement processors_of(sched::Placement placement) {
   placement.licenses.clear();
   for (sched::NodeShare& share : placement.nodes) {
@@ -35,13 +35,13 @@ sched::Placement processors_of(sched::Placement placement) {
   return placement;
 }
 
-// Of a suspended job: once that is durable.
+// Whether a suspended job's processors will be free once the suspension is durable.
 bool will_lend(const sched::Placement& placement) {
   return std::any_of(placement.nodes.begin(), placement.nodes.end(),
                      [](const sched::NodeShare& share) { return share.cpus != 0; });
 }
 
-// What is suspended goes on alone, which components do not.
+// Suspended jobs resume one by one, which components of a heterogeneous job cannot.
 bool may_be_asked(const Job& job, const Job& leader, config::PreemptMode mode) {
   return job.state == JOB_RUNNING && leader.state == JOB_RUNNING && mode != config::PreemptMode::kOff &&
          (job.het_job_id == 0 || mode != config::PreemptMode::kSuspend);
@@ -124,7 +124,7 @@ bool Preemption::would_be_stopped_again(const Job& suspended, bool by_anybody) c
 void Preemption::let_go_on(const sched::Machine& machine, bool before_pass) {
   if (suspended_.empty()) return;
   std::vector<Job*> waiting;
-  std::vector<uint32_t> gone;  // somebody has ended it, or let it go on
+  std::vector<uint32_t> gone;  // ended or resumed by somebody
   for (const uint32_t id : suspended_) {
     Job* job = core_.state.find(id);
     if (job == nullptr || job->state != JOB_SUSPENDED || job->completing) {
@@ -156,7 +156,7 @@ bool Preemption::may_preempt(const Job& waiting, const std::string& partition, c
 
 std::vector<Preemption::Running> Preemption::candidates(const sched::RunningSet& running,
                                                         sched::Machine& later) const {
-  std::map<uint32_t, Running> by_id;  // of a heterogeneous job: of its first component
+  std::map<uint32_t, Running> by_id;  // by job id; a heterogeneous job by that of its first component
   std::set<uint32_t> spared;
   for (const auto& [end, placement] : running.by_end()) {
     Job* job = core_.state.find(static_cast<uint32_t>(end.key));
@@ -184,7 +184,7 @@ std::vector<Preemption::Running> Preemption::candidates(const sched::RunningSet&
     if (spared.contains(id)) continue;
     size_t nodes = 0;
     for (const sched::Placement& placement : one.frees) nodes += placement.nodes.size();
-    // The smaller and the younger of two that are equal: less is lost.
+    // Of two equal jobs, the smaller and younger first, because less work is lost.
     sorted.emplace_back(std::tuple(one.rank, nodes, -one.jobs.front()->start_time, ~id), std::move(one));
   }
   std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -193,7 +193,7 @@ std::vector<Preemption::Running> Preemption::candidates(const sched::RunningSet&
   return found;
 }
 
-// The jobs in the queue that may ask any of the candidates, most priority first.
+// The queued jobs that may preempt any of the candidates, highest priority first.
 std::vector<Preemption::Asking> Preemption::asking(const sched::PendingQueue& queue,
                                                    const std::vector<Running>& candidates) const {
   std::map<std::pair<uint32_t, std::string>, bool> may_ask;  // by QOS and partition
@@ -205,7 +205,7 @@ std::vector<Preemption::Asking> Preemption::asking(const sched::PendingQueue& qu
       const auto found = queue.find(entry);
       if (!found) continue;
       const std::string& partition = World::partition_of(*job, i);
-      // Who may ask whom goes by these two alone, and few of them are different.
+      // Only these two decide who may preempt whom, and they have few different values.
       const auto [known, is_new] = may_ask.try_emplace({job->qos, partition}, false);
       if (is_new) {
         known->second =
@@ -221,7 +221,7 @@ std::vector<Preemption::Asking> Preemption::asking(const sched::PendingQueue& qu
   return asking;
 }
 
-// Those that must go so that the request fits, which leave `candidates`; nothing where it will not.
+// Chooses the victims so that the request fits, and removes them from `candidates`; nothing if it cannot fit.
 std::optional<std::vector<Job*>> Preemption::take_victims(const Job& job, const sched::Request& request,
                                                           std::vector<Running>& candidates,
                                                           sched::Machine& later) const {
@@ -251,7 +251,7 @@ void Preemption::make_room(const sched::Machine& machine, sched::PendingQueue& q
                            const sched::RunningSet& running, const sched::LimitGate& gate) {
   served_.clear();
   if (!core_.config.preemption.enabled() || queue.size() == 0) return;
-  sched::Machine later = machine;  // once those are gone that are leaving
+  sched::Machine later = machine;  // after the jobs that are leaving are gone
   std::vector<Running> candidates = this->candidates(running, later);
   std::set<std::tuple<sched::PendingQueue::ClassId, uint32_t>> in_vain;  // with the QOS
   for (const auto& [rank, id, job, entry] : asking(queue, candidates)) {
@@ -278,7 +278,7 @@ std::optional<sched::ExpectedStart> Preemption::foresee(const Job& job, const st
   if (!core_.config.preemption.enabled() || !machine.schedulable(request.partition)) return std::nullopt;
   sched::Machine later = machine;
   std::vector<std::vector<sched::Placement>> freed;
-  std::vector<int64_t> gone;  // when, of each
+  std::vector<int64_t> gone;  // when each is gone
   const int64_t now = core_.now();
   for (const Running& one : candidates(running, later)) {
     if (!may_preempt(job, partition, one)) continue;
@@ -289,7 +289,7 @@ std::optional<sched::ExpectedStart> Preemption::foresee(const Job& job, const st
   const auto chosen = sched::choose_victims(later, request, freed, now);
   if (!chosen || chosen->empty()) return std::nullopt;
   sched::ExpectedStart expected;
-  expected.start = now + 1;  // not at once: they must end first
+  expected.start = now + 1;  // not at once: the victims must end first
   for (const size_t index : *chosen) {
     for (const sched::Placement& placement : freed[index]) later.release(placement);
     expected.start = std::max(expected.start, gone[index]);

@@ -84,7 +84,7 @@ sched::PriorityFactors Priorities::factors(const Job& job, const JobSpec& spec,
   for (const auto& [id, one] : book.associations()) {
     if (one.cluster().empty()) most_association = std::max(most_association, one.priority());
   }
-  const AssociationRecord* own = book.association(job.association);  // or the nearest above that has one
+  const AssociationRecord* own = book.association(job.association);  // or the nearest above
   while (own != nullptr && !own->has_priority()) own = book.association(book.parent(own->id()));
   if (own != nullptr && most_association > 0)
     factors.association = own->priority() / static_cast<double>(most_association);

@@ -1,5 +1,5 @@
-// What jobs and the scheduler have of reservations: which of them a job may run in, which it is in, and what
-// they hold. State's thread.
+// The use of reservations by jobs and the scheduler: which ones a job may run in, which one it is in, and
+// what they hold. State's thread.
 #include <algorithm>
 #include <set>
 

@@ -1,5 +1,5 @@
-// Where a reservation is: the nodes and cores that it takes, named or found, beside other reservations and
-// jobs.
+// The place of a reservation: its nodes and cores, named or searched,
+// beside other reservations and jobs.
 #include <algorithm>
 
 #include "engine/embedded/core.h"
@@ -20,7 +20,7 @@ bool may_overlap(const ReservationRecord& record) {
   return has_flag(record, "MAINT") || has_flag(record, "OVERLAP");
 }
 
-// The nodes of a reservation, one after the other, until it has all that it wants.
+// Collects nodes of a reservation one by one until it has all that it wants.
 class Shares {
  public:
   explicit Shares(ReservationRecord& record)
@@ -48,7 +48,7 @@ class Shares {
 
 }  // namespace
 
-// Of other reservations at that time.
+// CPUs of the node that other reservations hold at that time.
 Result<uint32_t> Reservations::cpus_of_others(const ReservationRecord& record, const NodeRecord& node) const {
   uint32_t used = 0;
   for (const ReservationRecord& other : records_) {
@@ -64,7 +64,7 @@ Result<uint32_t> Reservations::cpus_of_others(const ReservationRecord& record, c
   return used;
 }
 
-// Whether what this job has there is in the way of the reservation.
+// Whether the job's resources on the node conflict with the reservation.
 bool Reservations::is_in_the_way(const Job& job, const ReservationRecord& record,
                                  const NodeRecord& node) const {
   if (!job.holds_nodes() || !job.details ||
