@@ -29,7 +29,7 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-constexpr auto kStartTimeout = 30s;  // a daemon that recovers a long queue takes a moment
+constexpr auto kStartTimeout = 30s;  // recovering a long queue takes time
 constexpr auto kReconnectTimeout = 60s;
 constexpr int kStarts = 5;  // of a daemon that ends before it is ready
 
@@ -40,8 +40,8 @@ bool connection_lost(int code) {
   return code == ECONNRESET || code == EPIPE || code == ENOTCONN;
 }
 
-// What a daemon says: "ready", "busy" (another one was faster), or why it cannot start. Nothing: it came to
-// an end before that. Error: the time is over.
+// The daemon's first line: "ready", "busy" (another daemon was faster), or why it cannot start. Empty: it
+// ended before that. Error: the deadline has passed.
 Result<std::string> first_line(int output, Clock::time_point deadline) {
   std::string said;
   while (said.find('\n') == std::string::npos) {
@@ -58,9 +58,9 @@ Result<std::string> first_line(int output, Clock::time_point deadline) {
   return said.substr(0, said.find('\n'));
 }
 
-// Where this command runs in a job, by the launcher, which is outside of it: a daemon that this process
-// started would have the job's processors, limits, groups and namespaces. What the daemon says; empty: the
-// launcher leaves it to us, or there is none.
+// If this command runs in a job, the launcher, which is outside of the job, starts the daemon. A daemon
+// started here would have the job's processors, limits, groups and namespaces. Returns the daemon's line;
+// empty: the launcher left it to us, or there is none.
 Result<std::string> start_by_launcher(const std::string& home, const std::string& program,
                                       Clock::time_point deadline) {
   auto launcher = rpc::Channel::connect(node::launcher_socket_path(home));
@@ -74,7 +74,7 @@ Result<std::string> start_by_launcher(const std::string& home, const std::string
   const int passed[] = {writer.get()};
   if (!launcher->send(message, passed)) return std::string();
   writer.reset();
-  // One that speaks another version answers nothing, and one that hangs does not keep the pipe from ending.
+  // A launcher of another version does not answer, and one that hangs does not keep the pipe open.
   return first_line(reader.get(), deadline);
 }
 
@@ -95,7 +95,7 @@ Status start_daemon(const std::string& home) {
   auto line = start_by_launcher(home, self, deadline);
   if (line && line->empty()) {
     std::vector<std::string> command = {self, "daemon", "--home", home};
-    // In a job whose launcher is gone: it has to get out by itself.
+    // In a job whose launcher is gone, the daemon must leave the job by itself.
     if (std::getenv(node::kLaunchMarker) != nullptr) command.emplace_back("--leave-job");
     auto output = os::start_detached({.argv = std::move(command),
                                       .log_path = os::log_path(home),
@@ -111,7 +111,7 @@ Status start_daemon(const std::string& home) {
 
 Client::~Client() = default;
 
-// A daemon that cannot answer is waited for, as one that is being started anew is, but not without a word.
+// A daemon that does not answer is waited for, like one that restarts, but the user is told.
 void Client::take(rpc::Channel channel) {
   channel_ = std::make_unique<rpc::Channel>(std::move(channel));
   channel_->when_silent([this] {
@@ -154,17 +154,17 @@ Status Client::reconnect() {
     }
     if (Clock::now() > deadline) return failure("the daemon cannot be reached: " + channel.error().message);
     if (os::is_shared(home_)) {
-      // Root's to start. Who had it a moment ago waits for it to come back.
+      // Only root starts it. A client that had a connection waits for it to come back.
       if (!channel_)
         return failure("the cluster is down; an administrator can start it: minke up --shared", ECONNREFUSED);
       std::this_thread::sleep_for(pause);
       continue;
     }
     if (const Status started = start_daemon(home_); !started) {
-      // Killed by somebody, perhaps: that is no reason to give up at once.
+      // It may have been killed by somebody, which is no reason to give up at once.
       if (started.error().code != EINTR || ++ended_early == kStarts) return started;
     }
-    // Started, or being started by somebody else: soon it listens.
+    // It was started here or by somebody else, and will listen soon.
     std::this_thread::sleep_for(pause);
   }
 }
@@ -185,11 +185,11 @@ Status Client::stream(rpc::ClientMessage request,
       if (message.request_id() != id && message.request_id() != 0) continue;
       if (message.has_error()) return failure(error_of(message.error()));
       delivered = true;
-      const bool last = message.last();  // on_message may take the message away
+      const bool last = message.last();  // on_message may move from the message
       if (const Status taken = on_message(message); !taken) return taken;
       if (last) return {};
     }
-    // Half an answer cannot be asked for again, unless it is the kind that only reports a change.
+    // A partial answer cannot be requested again, except a wait, which only reports a change.
     if (!connection_lost(outcome.error().code) || attempt >= 100 || (delivered && !request.has_wait_job())) {
       return outcome;
     }

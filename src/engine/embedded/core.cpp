@@ -62,8 +62,8 @@ Core::Core(os::EventLoop& event_loop, config::Configuration configuration, store
       preemption(std::make_unique<Preemption>(*this)),
       scheduling(std::make_unique<Scheduling>(*this)),
       recovery(std::make_unique<Recovery>(*this)) {
-  // In this order: what a job has used is measured before it is charged, and all is settled when its place is
-  // another's.
+  // The order matters: usage is measured before it is charged, and everything is settled before the scheduler
+  // gives the resources to others.
   for (JobListener* listener : std::initializer_list<JobListener*>{
            measuring.get(), accounts.get(), history.get(), reservations.get(), quotas.get(),
            dependencies.get(), waiting.get(), mail.get(), triggers.get(), scheduling.get()})

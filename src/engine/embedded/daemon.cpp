@@ -73,7 +73,7 @@ std::string boot_id() {
   return id ? *id : std::string();
 }
 
-// Who looks for the file that Slurm has finds one, and in it what it is good for.
+// Creates a slurm.conf for users who look for one; its comments say what it does.
 void offer_slurm_conf(const std::string& path) {
   constexpr std::string_view kText =
       "# Parameters, nodes and partitions in the words of slurm.conf(5). What is set here comes before "
@@ -83,10 +83,10 @@ void offer_slurm_conf(const std::string& path) {
   const os::UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kMode));
   if (!file) return;
   [[maybe_unused]] const ssize_t written = ::write(file.get(), kText.data(), kText.size());
-  [[maybe_unused]] const int opened = ::fchmod(file.get(), kMode);  // whatever the umask is
+  [[maybe_unused]] const int opened = ::fchmod(file.get(), kMode);  // independent of the umask
 }
 
-// The files that the configuration came from, and those that were looked for and are not there.
+// The files that the configuration came from, and missing files that were searched.
 std::vector<api::ConfigurationFile> files_of(const config::Configuration& config) {
   constexpr size_t kMostBytes = size_t{1} << 20;
   std::vector<std::string> paths = config.files;
@@ -111,7 +111,7 @@ void say(const std::string& line) {
   ::close(null);
 }
 
-// Whatever the umask was: users may pass through what leads to their own files, and read nothing else.
+// Independent of the umask: users may traverse the way to their own files, and read nothing else.
 Status let_users_pass(const std::string& home, const std::string& tmp_root) {
   if (home == os::kSharedHome) {
     if (const Status made = os::make_directories(os::kSharedSocketDirectory, 0755); !made) return made;
@@ -120,14 +120,14 @@ Status let_users_pass(const std::string& home, const std::string& tmp_root) {
   }
   struct stat info {};
   if (::lstat(tmp_root.c_str(), &info) != 0) return failure_from_errno(tmp_root, errno);
-  // Where others may write, they could put something in a job directory's place.
+  // If others could write there, they could replace a job's directory.
   if (!S_ISDIR(info.st_mode) || info.st_uid != 0 || (info.st_mode & 0022) != 0)
     return failure("tmp_root " + tmp_root + " must be a directory of root's that nobody else may write to");
   if (::chmod(tmp_root.c_str(), 0711) != 0) return failure_from_errno(tmp_root, errno);
   return {};
 }
 
-// Mounts one to see that it can be: under systemd this process may not, and has it done.
+// Mounts an image as a test. Under systemd this process may not mount, so the helper starter does it.
 Status make_tmp_image_template(const std::string& directory, uint64_t bytes) {
   if (!os::has_helper_starter()) return node::make_tmp_image_template(directory, bytes);
   constexpr int kMostMilliseconds = 60'000;
@@ -172,7 +172,7 @@ class Daemon {
   std::string launcher_trouble() const;
   void watch_shut_down(std::shared_ptr<std::function<void(Status)>> answer);
   void stop_when_idle();
-  // Of start().
+  // Parts of start().
   Status prepare_tmp(const config::Configuration& config);
   Status load(config::Configuration config);
   void connect_launcher();
@@ -191,32 +191,32 @@ class Daemon {
   std::unique_ptr<Server> server_;
   std::vector<std::unique_ptr<os::EventLoop::Watch>> signals_;
   int64_t start_time_ = 0;
-  std::vector<api::ConfigurationFile> files_;  // of the configuration that is in force
+  std::vector<api::ConfigurationFile> files_;  // of the current configuration
   uint32_t launcher_pid_ = 0;
   std::string launcher_instance_;
   bool recovered_ = false;
-  int launcher_failures_ = 0;  // before that
+  int launcher_failures_ = 0;  // before `recovered_`
   bool gave_up_ = false;
   std::unique_ptr<MetricsProcess> metrics_;
   bool stopping_ = false;
   std::unique_ptr<os::EventLoop::Timer> shut_down_timer_;
 };
 
-// The store's threads first: to the last they call back into what the core has, and its loop.
+// The store's threads end first: until then they call back into the core and its loop.
 Daemon::~Daemon() {
   store_.reset();
 }
 
 Result<config::Configuration> Daemon::read_configuration(const NodeRecord& machine) const {
   const bool shared = os::is_shared(options_.home);
-  // One that was not there when the daemon started may be there now.
+  // The file may have been created since the daemon started.
   const std::string path =
       options_.config_path.empty() ? os::configuration_path(options_.home) : options_.config_path;
   auto config = config::load_configuration(options_.home, path, machine);
   if (!config) return config;
   for (const std::string& unused : config->unused) os::log_info(unused + " is not used here");
   config->shared = shared;
-  constexpr uint32_t kSharedPids = 16384;  // a fork bomb must leave room for the others
+  constexpr uint32_t kSharedPids = 16384;  // a fork bomb must leave room for other users
   if (shared && config->private_tmp &&
       (config->home.starts_with("/tmp/") || config->tmp_root.starts_with("/tmp/")))
     return failure(
@@ -227,7 +227,7 @@ Result<config::Configuration> Daemon::read_configuration(const NodeRecord& machi
   return config;
 }
 
-// What jobs get their directories from.
+// Prepares what jobs' directories are made from.
 Status Daemon::prepare_tmp(const config::Configuration& config) {
   if (const Status made = os::make_directories(config.tmp_root, config.shared ? 0711 : 0700); !made)
     return made;
@@ -247,7 +247,7 @@ Status Daemon::load(config::Configuration config) {
   core_->software.load(core_->config.home);
   if (auto hosts = write_hosts(core_->config)) {
     core_->hosts_path = std::move(*hosts);
-  } else {  // a full disk, e.g.: jobs do with the machine's names
+  } else {  // for example a full disk: jobs use the machine's host names
     os::log_warning("jobs cannot look up the names of nodes: " + hosts.error().message);
   }
   restart_ = std::make_unique<Restart>(*core_);
@@ -326,7 +326,7 @@ Status Daemon::start() {
   return {};
 }
 
-// To the log: a launcher that has died has taken along what ran, and its successor clears that away.
+// Logs a new launcher: the dead one took its jobs along, and the new one clears their remains.
 void Daemon::tell_of_launcher(const node::Inventory& inventory) {
   const bool another = !launcher_instance_.empty() && launcher_instance_ != inventory.instance();
   launcher_instance_ = inventory.instance();
@@ -348,8 +348,8 @@ void Daemon::tell_of_launcher(const node::Inventory& inventory) {
                          "and else end as NODE_FAIL"));
 }
 
-// Before the first inventory nothing is known of the jobs, and nobody is answered: whoever started this
-// daemon is to hear why.
+// Before the first inventory, nothing is known of the jobs and no client is answered. The user who
+// started this daemon must learn why.
 bool Daemon::gives_up_starting() {
   constexpr int kTries = 5;
   if (recovered_ || options_.await_launcher || ++launcher_failures_ < kTries) return false;
@@ -420,15 +420,15 @@ api::StatusReply Daemon::status() const {
   return reply;
 }
 
-// What jobs have been placed by stays as it is until the daemon is started again: nodes, licenses, and which
-// nodes are in which partition.
+// Nodes, licenses and the nodes of each partition keep their values until the daemon restarts, because
+// jobs have been placed by them.
 Status Daemon::reconfigure() {
   NodeRecord machine = node::discover_machine();
   machine.set_version(kVersion);
   auto read = read_configuration(machine);
   if (!read) return failure(read.error().message, kNotSupported);
   config::Configuration& config = core_->config;
-  const auto lasting = [](NodeRecord node) {  // without what changes by itself
+  const auto lasting = [](NodeRecord node) {  // without values that change by themselves
     node.clear_boot_time();
     node.clear_cpu_load();
     node.clear_free_memory_mib();
@@ -461,7 +461,7 @@ Status Daemon::reconfigure() {
 
 void Daemon::shut_down(api::ShutdownRequest::Mode mode, std::function<void(Status)> reply) {
   if (!core_->committer.problem().empty()) return reply(not_stopped());
-  // What is on its way out is waited for; a command that has just come back may have left it so.
+  // Waits for jobs that are completing: a command that just returned may have left them so.
   const auto is_leaving = [](const Job& job) {
     return job.completing && !(job.details && job.details->requeue_when_ended);
   };
@@ -481,7 +481,7 @@ void Daemon::shut_down(api::ShutdownRequest::Mode mode, std::function<void(Statu
   const auto answer = std::make_shared<std::function<void(Status)>>(std::move(reply));
   watch_shut_down(answer);
   const auto stop = [this, answer] {
-    if (!*answer) return;  // it has been told that the daemon goes on
+    if (!*answer) return;  // the client has been told that the daemon goes on
     std::exchange(*answer, nullptr)({});
     stop_when_idle();
   };
@@ -509,7 +509,7 @@ Status Daemon::not_ended(const std::string& trouble) const {
                  "; to stop it without that: minke down --keep-jobs");
 }
 
-// In words; empty: it is there and serves.
+// A text; empty: the launcher is connected and works.
 std::string Daemon::launcher_trouble() const {
   if (!launcher_->connected()) {
     const std::string& problem = launcher_->problem();
@@ -521,12 +521,12 @@ std::string Daemon::launcher_trouble() const {
   return {};
 }
 
-// A disk that fills up meanwhile, or a launcher that is gone: who asked is told, and the daemon goes on as
-// before.
+// If the disk fills up meanwhile or the launcher is gone, tells the client,
+// and the daemon goes on as before.
 void Daemon::watch_shut_down(std::shared_ptr<std::function<void(Status)>> answer) {
   shut_down_timer_ = loop_.make_timer([this, answer] {
     if (!*answer) return;
-    // One that has just gone may be there again in a moment.
+    // A launcher that has just gone may be back in a moment.
     const bool comes_back = !launcher_->connected() && launcher_->problem().empty();
     const std::string trouble = comes_back ? std::string() : launcher_trouble();
     if (core_->committer.problem().empty() && trouble.empty())
@@ -541,7 +541,7 @@ void Daemon::stop_when_idle() {
   if (stopping_) return;
   stopping_ = true;
   core_->measuring->store_all();
-  // All that was asked for is durable by now.
+  // Everything that clients asked for is durable by now.
   shut_down_timer_ = loop_.make_timer([this] {
     if (core_->committer.problem().empty()) return shut_down_timer_->set_after(kShutDownLooks);
     os::log_warning("stopped without the last measurements: " + core_->committer.problem());
@@ -549,12 +549,12 @@ void Daemon::stop_when_idle() {
   });
   shut_down_timer_->set_after(kShutDownLooks);
   core_->committer.when_idle([this] {
-    // The answers still have to leave; the next turn of the loop has sent them.
+    // The answers still have to be sent; the next turn of the loop does so.
     loop_.post([this] {
       loop_.defer([this] {
         const bool launcher_stays = running_jobs() > 0 || !launcher_->connected();
         if (launcher_stays) return loop_.stop();
-        launcher_->shutdown();  // its leaving ends the loop
+        launcher_->shutdown();  // its end stops the loop
       });
     });
   });
@@ -572,8 +572,8 @@ int run_daemon(const DaemonOptions& options) {
   }
   node::ControlGroups::leave();
   std::signal(SIGPIPE, SIG_IGN);
-  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error like any other
-  os::raise_descriptor_limit();   // those of steps pass through
+  std::signal(SIGXFSZ, SIG_IGN);  // exceeding a file size limit is an error like any other
+  os::raise_descriptor_limit();   // for the descriptors of steps, which pass through
   auto lock = os::lock_file(os::lock_path(options.home));
   if (!lock) {
     say(lock.error().code == EWOULDBLOCK ? "busy" : lock.error().message);

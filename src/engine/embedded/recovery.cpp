@@ -26,7 +26,7 @@ node::LauncherClient::Callbacks Recovery::callbacks(std::function<void()> on_rec
   on_recovered_ = std::move(on_recovered);
   node::LauncherClient::Callbacks callbacks = core_.launching->callbacks();
   callbacks.on_inventory = [this](node::Inventory inventory) { on_inventory(inventory); };
-  callbacks.on_lost_connection = [this](const Status&) {  // the client has said why
+  callbacks.on_lost_connection = [this](const Status&) {  // the client has logged why
     core_.scheduling->pause(true);
     core_.launcher->start();
   };
@@ -62,8 +62,8 @@ void Recovery::on_inventory(const node::Inventory& inventory) {
   }
 }
 
-// Of each run what was launched, then its steps, then its end: that takes its steps along, and they are
-// accounted for only where they are known by then.
+// Handles each run's script, then its steps, then its end. The end also ends the steps, and
+// only known ones are accounted for.
 std::set<Recovery::Run> Recovery::recover(const node::Inventory& inventory) {
   std::map<Run, std::vector<const node::Launch*>> runs;
   for (const node::Launch& launch : inventory.launches()) {
@@ -85,18 +85,18 @@ std::set<Recovery::Run> Recovery::recover(const node::Inventory& inventory) {
   return known;
 }
 
-// A launch that failed is tried again under its name. With its power the machine has lost what the launcher
-// wrote last: of the later try, which may have run, nothing is known.
+// A failed launch is repeated under its name. After a power cut the launcher's last records are lost, so a
+// later attempt, which may have run, is unknown.
 bool Recovery::was_tried_again(const node::Launch& launch) const {
   const Job* job = core_.state.find(launch.id().job_id());
   return rebooted_ && job != nullptr && job->restarts == launch.id().run() && job->holds_nodes() &&
          launch.start_time() < job->start_time;
 }
 
-// It was split from its array and launched, and then the daemon was killed before that was committed.
+// The task was split off its array and launched, and the daemon was killed before that was committed.
 Job* Recovery::leave_array(Job& array, const JobRecord& task) {
-  // Its entry in the queue counts its tasks. Where the task does not wait (its end is durable, and only the
-  // launcher had not been told), the array is as it was: resume_waiting() puts it back.
+  // The array's entry in the queue counts its tasks. If the task does not wait (its end is durable, and only
+  // the launcher did not know), the array is unchanged, and resume_waiting() puts it back.
   core_.scheduling->remove(array);
   Job* job = core_.state.split_task_as(array, task.array_task_id(), task.job_id());
   core_.state.skip_job_ids_to(task.job_id());
@@ -115,8 +115,8 @@ bool Recovery::recover_script(const node::Launch& launch) {
   const auto is_its_run = [&] { return job != nullptr && job->restarts == launch.id().run(); };
   const bool waits = job == nullptr || job->is_array_record() || (job->state == JOB_PENDING && is_its_run());
   if (waits && os::is_shortage(static_cast<int>(launch.error_number()))) {
-    // Nothing of it has run. It waits, in its array where it was never stored that it had left it; the
-    // launcher had not been told to forget the try.
+    // None of its processes has run. The job waits, in its array if its leaving was never stored. The
+    // launcher was never told to forget the attempt.
     core_.launching->collect(launch.id());
     return false;
   }
@@ -168,7 +168,7 @@ void Recovery::settle(Job& job) {
 
 void Recovery::settle_component(Job& job, bool waits) {
   const Job* leader = core_.state.find(job.het_job_id);
-  if (job.completing || leader == nullptr || !leader->holds_nodes()) {  // it ends with the first
+  if (job.completing || leader == nullptr || !leader->holds_nodes()) {  // it ends with the first component
     if (!job.completing) core_.lifecycle->stop(job, JOB_CANCELLED, WAIT_NO_REASON, true);
     core_.launching->end_allocation(job);
   } else if (rebooted_) {
@@ -197,13 +197,13 @@ void Recovery::settle_script(Job& job, bool waits) {
     job.details->launched = false;
     core_.prologs->before_job(job);
   } else {
-    // Its place may be another's: nothing of what followed its start need have been stored.
+    // Its place may be taken: nothing that followed its start need have been stored.
     os::log_info("job " + std::to_string(job.id) + " waits again: the launcher never had it");
     core_.lifecycle->wait_again(job);
   }
 }
 
-// Of one that was suspended, that it goes on may have been stored, and not ordered.
+// A resume may have been stored but not sent.
 void Recovery::go_on_stopping() {
   for (const auto& [id, job] : core_.state.jobs()) {
     if (job->state == JOB_SUSPENDED && !job->completing)
@@ -225,7 +225,7 @@ void Recovery::go_on_stopping() {
   }
 }
 
-// Settled and stored together: a daemon that is killed before that is durable finds all as this one did.
+// Settled and stored together: a daemon that is killed before finds everything as this one did.
 void Recovery::note_settled(const node::Inventory& inventory) {
   const std::string& journal = inventory.journal_id();
   const bool new_journal = !journal.empty() && journal != journal_id_;
@@ -240,8 +240,8 @@ void Recovery::note_settled(const node::Inventory& inventory) {
   rebooted_ = journal_lost_ = false;
 }
 
-// What no launcher removes: directories of an earlier boot, and those that a daemon made for a start that was
-// never stored. Only in the home: elsewhere there may be other clusters'.
+// Removes directories that no launcher removes: of an earlier boot, and of starts that were never stored.
+// Only in the home, because other places may have other clusters' directories.
 void Recovery::clear_tmp_dirs(const node::Inventory& inventory) {
   const std::string& root = core_.config.tmp_root;
   if (root != core_.config.home + "/tmp") return;

@@ -68,7 +68,7 @@ void Restart::restore_rows(store::LoadedRows& rows, const std::string& boot_id) 
   core_.preemption->restore(rows);
   core_.quotas->restore(rows);
   core_.prologs->restore(rows);
-  core_.mail->restore(rows);  // before any end is told: each message has a number of its own
+  core_.mail->restore(rows);  // before any end is reported: each message has its own number
   core_.triggers->restore(rows);
   core_.recovery->restore(rows, boot_id);
 }
@@ -83,7 +83,7 @@ void Restart::restore_jobs(store::Loaded& loaded) {
     std::shared_ptr<const Submission>& submission = submissions[row.spec_id];
     if (!submission) {
       const auto spec = specs.find(row.spec_id);
-      if (spec == specs.end()) {  // it cannot be read
+      if (spec == specs.end()) {  // the spec cannot be read
         loaded.rows.reject(store::damaged_row(row));
         continue;
       }
