@@ -70,7 +70,7 @@ bool Reservations::is_in_the_way(const Job& job, const ReservationRecord& record
   if (!job.holds_nodes() || !job.details ||
       job.start_time + sched::limit_seconds(job.time_limit_minutes) <= record.start_time())
     return false;
-  // What runs in a reservation is part of that; what runs in this one is not in its way.
+  // A job in another reservation is part of that one; a job in this one does not conflict with it.
   const ReservationRecord* const its = find(name_for(job));
   const auto is_here = [&](const auto& share) { return share.node() == node.name(); };
   return its == nullptr ||
@@ -94,7 +94,7 @@ Result<uint32_t> Reservations::free_cpus(const ReservationRecord& record, const 
   const uint32_t free = node.cpus() - std::min(used, node.cpus());
   if (free == 0 || (used > 0 && record.core_count() == 0))
     return failure("job " + std::to_string(by) + " runs on node " + node.name(), kNodesBusy);
-  // Whatever else is there has cores from the first one on.
+  // Whatever else is on the node has its first cores.
   if (used > 0 && has_flag(record, "FIRST_CORES"))
     return failure("the first cores of node " + node.name() + " are taken", kNodesBusy);
   return free;
@@ -127,7 +127,7 @@ Status Reservations::find_nodes(ReservationRecord& record) const {
     if (shares.of_cores() ? shares.cores_left() == 0 : counted && shares.count() >= wanted) break;
     if (!serves(record, node)) continue;
     const uint32_t free = *free_cpus(record, node);
-    // So many cores on so many nodes: as evenly as there are free ones.
+    // For a number of cores on a number of nodes: as evenly as free cores allow.
     const uint32_t nodes_left = wanted - shares.count();
     const bool even = shares.of_cores() && counted;
     shares.take(node, even ? std::min(free, (shares.cores_left() + nodes_left - 1) / nodes_left) : free);
@@ -143,7 +143,7 @@ Status Reservations::choose_nodes(const std::vector<std::string>& named,
   return named.empty() ? find_nodes(record) : take_named_nodes(named, cores_of_each, record);
 }
 
-// The nodes that are named, one by one; flags that follow from how they are named are set.
+// Expands the named nodes, and sets the flags that follow from the form of the name.
 Result<std::vector<std::string>> Reservations::names_of_nodes(const std::string& nodes,
                                                               ReservationRecord& record) const {
   const bool all = text::equals_ignoring_case(nodes, "ALL");
@@ -171,7 +171,7 @@ Result<std::vector<std::string>> Reservations::names_of_nodes(const std::string&
   return std::move(*expanded);
 }
 
-// Those that it has, where nothing of its place was changed: they may be others' at other times.
+// Checks the reservation's own nodes if its place was not changed: other times may conflict.
 Status Reservations::check_nodes(const ReservationRecord& record) const {
   for (const ReservationRecord::Share& share : record.shares()) {
     const NodeRecord* node = core_.nodes->find_node(share.node());

@@ -1,6 +1,6 @@
-// Reservations of so many nodes with REPLACE or REPLACE_DOWN: a node of theirs that is down or drained, and
-// with REPLACE one that a job has been given, makes room for an idle one, as long as there is one. State's
-// thread.
+// REPLACE and REPLACE_DOWN of reservations with a number of nodes: a node that is down or
+// drained, and with REPLACE also one that a job was given, is replaced by an idle one while
+// there are any. State's thread.
 #include <algorithm>
 #include <set>
 

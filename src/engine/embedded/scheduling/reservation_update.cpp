@@ -1,5 +1,5 @@
-// What can be said of a reservation: times, flags, who may use it, and how it recurs. Pure, but for looking
-// up users.
+// The fields of a reservation: times, flags, permitted users, recurrence. Pure,
+// except that it looks up users.
 #include <grp.h>
 #include <pwd.h>
 
@@ -23,8 +23,8 @@ namespace {
 
 constexpr int64_t kYear = int64_t{365} * 24 * 3600;
 
-// In the order in which they are shown. FIRST_CORES changes nothing: reservations are of so many processors,
-// and which of them are a job's is settled when it starts.
+// In the order of display. FIRST_CORES has no effect: reservations count processors, and a job gets
+// particular ones only when it starts.
 constexpr std::array<std::string_view, 20> kFlags = {
     "MAINT",   "FLEX",         "OVERLAP",     "IGNORE_JOBS", "HOURLY",    "DAILY",     "WEEKDAY",
     "WEEKEND", "WEEKLY",       "SPEC_NODES",  "ALL_NODES",   "ANY_NODES", "STATIC",    "PART_NODES",
@@ -59,7 +59,7 @@ Status set_flag(ReservationRecord& record, std::string_view word, bool set) {
   return {};
 }
 
-// "a,b": these; "+a" adds, "-a" takes away, or, where nothing is being changed, denies.
+// "a,b" sets the names; "+a" adds one; "-a" removes one, or denies it if nothing is being changed.
 void set_names(google::protobuf::RepeatedPtrField<std::string>* names, bool& denied, std::string_view value) {
   if (value.starts_with('+')) {
     for (const std::string_view name : text::split(value.substr(1), ',')) *names->Add() = name;
@@ -95,7 +95,7 @@ Status set_duration(ReservationRecord& record, std::string_view value) {
   return {};
 }
 
-// A field as it was given, and what it is of.
+// A field of the request and the record that it changes.
 struct Given {
   ReservationRecord& record;
   ReservationPlace& place;
@@ -188,7 +188,7 @@ Status set_groups(const Given& given) {
 
 Status set_flags(const Given& given) {
   std::string_view list = given.value;
-  // As in Slurm, "=" adds to what there is too.
+  // As in Slurm, "=" also adds to the present flags.
   const bool remove = list.starts_with('-');
   if (remove || list.starts_with('+')) list.remove_prefix(1);
   for (const std::string_view word : text::split(list, ',')) {

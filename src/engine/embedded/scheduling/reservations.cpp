@@ -22,7 +22,7 @@ using namespace model;
 
 namespace {
 
-constexpr int64_t kLookForJobs = 10;  // s between looks at whether one with PURGE_COMP has jobs
+constexpr int64_t kLookForJobs = 10;  // s between checks whether one with PURGE_COMP has jobs
 
 bool contains(const google::protobuf::RepeatedPtrField<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -124,7 +124,7 @@ Status Reservations::admits_to(const ReservationRecord& record, const JobSpec& s
   const std::string user = core_.state.user_name(uid);
   const bool named_user = contains(record.users(), user);
   const bool named_account = contains(record.accounts(), spec.account());
-  // Who is denied is kept out whatever else he is; of the lists that allow, any will do.
+  // A denial always applies; of the lists that allow, one is enough.
   const bool denied = (record.users_denied() && named_user) || (record.accounts_denied() && named_account);
   const bool allowed = (!record.users_denied() && named_user) ||
                        (!record.accounts_denied() && named_account) ||
@@ -178,7 +178,7 @@ Status Reservations::settle_times(const api::UpdateReservationRequest& request, 
                                   int64_t start_before) const {
   if (record.end_time() <= record.start_time() || record.end_time() <= core_.now())
     return failure("it would end before it begins, or has ended", kInvalidTimeValue);
-  constexpr int64_t kGrace = 2;  // s: "now" was earlier when it was written
+  constexpr int64_t kGrace = 2;  // s: "now" was earlier when the request was written
   if (record.start_time() != start_before && record.start_time() < core_.now() - kGrace)
     return failure("its start has passed", kInvalidTimeValue);
   if (!floats(record)) return {};
@@ -192,7 +192,7 @@ Status Reservations::settle_times(const api::UpdateReservationRequest& request, 
 
 Status Reservations::apply_fields(const api::UpdateReservationRequest& request, ReservationRecord& record,
                                   ReservationPlace& place) const {
-  // What is counted from the start comes after it.
+  // Fields that are relative to the start are applied after it.
   std::vector<const api::Field*> fields;
   for (const api::Field& field : request.fields()) fields.push_back(&field);
   std::stable_partition(fields.begin(), fields.end(), [](const api::Field* field) {
@@ -247,7 +247,7 @@ Result<std::string> Reservations::create(const api::UpdateReservationRequest& re
   if (const Status applied = apply(request, record); !applied) return failure(applied.error());
   unfix_times(record);
   if (record.name().empty()) {
-    // As in Slurm: after the first user or account, and a number.
+    // As in Slurm: named after the first account or user, with a number.
     const std::string base = !record.accounts().empty() ? record.accounts(0)
                              : !record.users().empty()  ? record.users(0)
                                                         : core_.state.user_name(uid);
@@ -316,8 +316,7 @@ void Reservations::advance() {
   if (over.empty()) {
     core_.cluster_events.tell(&ClusterListener::holds_changed);
   } else {
-    core_.cluster_events.tell(
-        &ClusterListener::layout_changed);  // jobs that name it wait for what no longer is
+    core_.cluster_events.tell(&ClusterListener::layout_changed);  // jobs that name it wait in vain now
   }
   int64_t next = 0;
   for (const ReservationRecord& record : records_) {
@@ -333,7 +332,7 @@ void Reservations::advance() {
     next = std::min(next, time);
   }
   if (next == 0) return timer_->cancel();
-  // The clock may be set meanwhile: it is looked at again after an hour.
+  // The clock may be set meanwhile, so the timer fires after an hour at the latest.
   timer_->set_after(std::chrono::seconds(std::min<int64_t>(next - now, 3600)));
 }
 

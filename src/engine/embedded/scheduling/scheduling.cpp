@@ -42,7 +42,7 @@ Result<sched::Request> Scheduling::request_for(const model::JobSpec& spec, const
   if (record == nullptr) {
     return failure("there is no partition " + partition, model::kInvalidPartitionName);
   }
-  // The job's own limit may have been changed since; its class goes by what it may use now.
+  // The job's limit may have changed; its class depends on the current one.
   auto request = sched::make_request(spec, *record, machine_, time_limit_minutes);
   if (request && !spec.reservation().empty()) {
     const auto hold = core_.reservations->hold_id(spec);
@@ -107,8 +107,8 @@ void Scheduling::wait(Job& job, model::StateReason reason) {
   core_.committer.job_changed(job.id);
 }
 
-// A clock that was set back makes a moment that has passed one that is to come: what is waited for is a time
-// that somebody asked for, or the delay of a requeue.
+// Distinguishes a real begin time (requested, or the delay of a requeue) from a past moment that lies in the
+// future because the clock was set back.
 bool Scheduling::begins_later(const Job& job) const {
   const int64_t now = core_.now();
   if (job.eligible_time <= now) return false;
@@ -170,7 +170,7 @@ void Scheduling::update(Job& job) {
     job.queued = true;
   }
   if (!job.queued) {
-    // The machine has changed since it was submitted, and nothing could run it any more.
+    // The machine has changed since the submission, and nothing can run the job any more.
     job.need_details().reason_detail = problem.message;
     if (problem.code == model::kReservationInvalid) return wait(job, WAIT_RESERVATION);
     return wait(job, problem.code == model::kInvalidTimeLimit ? WAIT_PART_TIME_LIMIT : FAIL_BAD_CONSTRAINTS);
@@ -187,7 +187,7 @@ uint32_t Scheduling::priority_in(const Job& job, const std::string& partition) c
 }
 
 void Scheduling::priorities_changed() {
-  machine_.limits_changed();  // what usage held up may have decayed
+  machine_.limits_changed();  // usage that blocked jobs may have decayed
   bool any = false;
   for (const auto& [id, job] : core_.state.jobs()) {
     if (!job->queued) continue;
@@ -233,7 +233,7 @@ void Scheduling::update_components(Job& job) {
   const std::vector<Job*> components = core_.state.components(job);
   Job& leader = *components.front();
   remove(leader);
-  // What one of them waits for, all wait for.
+  // If one component must wait, all wait.
   std::optional<model::StateReason> reason;
   if (components.size() < leader.het_size) reason = model::FAIL_SYSTEM;
   for (Job* component : components) {
@@ -278,7 +278,7 @@ void Scheduling::update_components(Job& job) {
 void Scheduling::throttle_changed(uint32_t array_job_id) {
   const ArrayGroup* group = core_.state.find_array(array_job_id);
   if (group == nullptr) return;
-  // Those that have records of their own, and the one that all others share.
+  // Tasks with records of their own, and the record that all others share.
   const std::vector<uint32_t> ids(group->jobs.begin(), group->jobs.end());
   for (const uint32_t id : ids) {
     Job& job = *core_.state.find(id);
@@ -354,7 +354,7 @@ void Scheduling::pass() {
   }
 }
 
-// The first node that has what --batch asks for; the first of all where none has.
+// The first node with the features of --batch; the first of all if none has them.
 int Scheduling::script_node_of(const Job& job, const sched::Placement& placement) const {
   const auto wanted = sched::parse_constraint(job.submission->spec().batch_features(), machine_.layout());
   if (!wanted) return 0;
@@ -382,7 +382,7 @@ void Scheduling::take_place(Job& job, const std::string& partition, const sched:
     tres_counts(record, weights, &details.billing);
   }
   int64_t seconds = expected_end - core_.now();
-  // A deadline ends the job as its time limit would, which is what it is shown as.
+  // A deadline ends the job like its time limit, and is shown as one.
   if (const int64_t deadline = job.submission->deadline; deadline != 0)
     seconds = std::min(seconds, deadline - core_.now());
   if (seconds < sched::limit_seconds(job.time_limit_minutes))
@@ -404,7 +404,7 @@ sched::RunKey Scheduling::start_component(Job& leader, const sched::Placement& p
       request ? machine_.layout().partitions()[request->partition].name : job.submission->partitions.front(),
       placement, expected_end);
   leader.queued = false;
-  // The first one's script may use the others from its first line on.
+  // The first component's script may use the others from its first line on.
   if (next + 1 == components.end()) {
     for (auto started = components.rbegin(); started != components.rend(); ++started)
       core_.lifecycle->started(**started);

@@ -1,5 +1,5 @@
-// Scheduling run forward on copies of its state: when jobs will start, as they are or as they would be, and
-// why they wait until then.
+// Scheduling run forward on copies of its state: when jobs will start, as they are or
+// changed, and why they wait until then.
 #include <algorithm>
 #include <utility>
 
@@ -91,7 +91,7 @@ uint64_t Scheduling::enter_hypothetically(Job& job, sched::Request& request) con
   const std::string& name = machine_.layout().partitions()[request.partition].name;
   const model::JobSpec spec = job.submission->spec();
   apply_limits(job, spec, request);
-  if (job.priority == 0) job.priority = 1;  // held: as if it were not
+  if (job.priority == 0) job.priority = 1;  // a held job is treated as if it were released
   core_.priorities->enter(job, spec, request);
   return sched::priority_in_tier(core_.nodes->find_partition(name)->priority_tier(), priority_in(job, name));
 }

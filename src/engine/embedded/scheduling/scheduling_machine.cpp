@@ -1,5 +1,5 @@
-// Scheduling's picture of the machine: what runs where, and what nodes, partitions and reservations offer.
-// What changes it lets the queue be looked at again.
+// Scheduling's machine: where jobs run, and what nodes, partitions and reservations offer. After each
+// change the queue is looked at again.
 #include <algorithm>
 #include <utility>
 
@@ -20,7 +20,7 @@ namespace minke::engine {
 
 namespace {
 
-// Those of the configuration, and what this cluster may use of shared resources.
+// The configured licenses, plus this cluster's part of shared resources.
 std::vector<std::pair<std::string, uint32_t>> licenses_here(const Core& core) {
   auto licenses = core.config.licenses;
   for (const auto& [key, resource] : core.accounts->book().resources()) {
@@ -108,7 +108,7 @@ void Scheduling::job_suspended(Job& job) {
   for (sched::NodeShare& share : placement->nodes) share.cpus = 0;
   machine_.adopt(*placement);
   cpu_numbers_.give_back(job.id);
-  // When it will go on, nobody knows.
+  // The time at which it will go on is unknown.
   running_.add(job.id, core_.now() + sched::limit_seconds(kUnlimited), std::move(*placement));
   request_pass();
 }
@@ -163,7 +163,7 @@ void Scheduling::layout_changed() {
   for (const auto& [id, job] : core_.state.jobs()) {
     if (job->state == model::JOB_PENDING && job->committed) waiting.push_back(job.get());
   }
-  // Nothing may stay in the queue: it speaks of nodes and partitions by their places in the layout.
+  // Empties the queue, because entries refer to nodes and partitions by their index in the layout.
   for (Job* job : waiting) remove(*job);
   machine_ = build_machine(core_.nodes->offered(), core_.nodes->partitions(), licenses_here(core_));
   for (const auto& partition : core_.nodes->partitions()) {
@@ -175,7 +175,7 @@ void Scheduling::layout_changed() {
   holds_changed();
   for (const auto& [id, job] : core_.state.jobs()) {
     if (job->holds_nodes() && job->details && !job->details->nodes.empty())
-      (void)adopt(*job);  // where its nodes are gone it never was booked
+      (void)adopt(*job);  // if its nodes are gone, it stays unbooked
   }
   for (Job* job : waiting) update(*job);
   request_pass();
