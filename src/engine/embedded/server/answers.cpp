@@ -21,18 +21,18 @@ namespace {
 using model::JobRecord;
 using model::StepRecord;
 
-// The steps of one job in its accounting record: when their texts have come to so much, the rest is cut
-// short.
+// Limit for the texts of the steps in one job's accounting record; beyond it,
+// the other texts are shortened.
 constexpr size_t kMostStepTexts = size_t{8} << 20, kShortText = 256;
 constexpr size_t kRecordHeadBytes = 6;  // its tag and length within a list
-// Steps of one job beyond this are left out: they would not fit a frame.
+// Further steps of a job are left out, because they would not fit in a frame.
 constexpr size_t kMostBytesOfJob = size_t{32} << 20;
 
 void cut(std::string& text, size_t most) {
   if (text.size() > most) text.resize(most);
 }
 
-// Only looks at what is too long, so that nothing is made where there is nothing.
+// Touches only texts that are too long, so that no empty field is created.
 template <typename Message>
 void cut_field(Message& record, const std::string& (Message::*text)() const,
                std::string* (Message::*mutable_text)(), size_t most) {
@@ -74,8 +74,8 @@ void cut_accounted(api::AccountedJob& accounted) {
   accounted.mutable_steps()->DeleteSubrange(kept, accounted.steps_size() - kept);
 }
 
-// The list of an answer, moved out of it, and dealt out. `once`: takes out of the message what only the first
-// part shall have.
+// Moves the list out of an answer and sends it in parts. `once` removes from the message what
+// only the first part must have.
 template <typename List, typename Once>
 void deal_out(rpc::ServerMessage& message, List& list, size_t most, const Once& once,
               const std::function<void(rpc::ServerMessage& part, bool more)>& send) {

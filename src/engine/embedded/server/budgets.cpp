@@ -46,7 +46,7 @@ Result<Budgets::Charge> Budgets::take(uint32_t uid, config::Budget budget, uint6
   const std::shared_ptr<Usage> usage = usage_of(uid);
   const uint64_t used = usage->used[index_of(budget)];
   const auto within = [&](uint64_t most) { return used <= most && amount <= most - used; };
-  // Whether somebody is an operator is looked up, which costs more than all else here.
+  // Whether a user is an operator is checked last, because that look-up costs most.
   if (within(limits_.users[index_of(budget)]) || within(limit(uid, budget)))
     return Charge(usage, budget, amount);
   return failure(over(uid, budget));

@@ -10,7 +10,7 @@ namespace minke::engine {
 
 namespace {
 
-// Of one message of an answer: long enough to be worth its trouble, and many to a frame.
+// For one message of an answer: large enough to be efficient, and many fit in a frame.
 constexpr size_t kMostPartBytes = size_t{4} << 20;
 
 }  // namespace
@@ -19,7 +19,7 @@ void ConnectedClient::send(rpc::ServerMessage& message, uint32_t request_id, boo
   if (!connection || leaving) return;
   message.set_request_id(request_id);
   if (message.has_error() && message.error().code() != 0) {
-    // Slurm's words for the number, and ours for what exactly is wrong.
+    // Slurm's text for the number, and our text for what exactly is wrong.
     const std::string_view text = model::slurm_error_text(static_cast<int>(message.error().code()));
     if (!text.empty() && message.error().message() != text) {
       message.mutable_error()->set_detail(message.error().message());

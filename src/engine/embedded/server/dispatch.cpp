@@ -62,7 +62,7 @@ void Dispatch::show_all(Request& request) {
 struct Dispatch::Row {
   RequestKind kind;
   void (Dispatch::*answer)(Request&);
-  bool changes_at_once = false;  // operators' requests, of which some change things before all is checked
+  bool changes_at_once = false;  // operators' requests that may change state before all is checked
 };
 
 // Every kind of request, in the order of the fields of rpc::ClientMessage (rpc/messages.proto).
@@ -260,7 +260,7 @@ void Dispatch::shut_down(Request& request) {
   });
 }
 
-// What is only looked at.
+// Queries.
 
 void Dispatch::show_status(Request& request) {
   rpc::ServerMessage answer;

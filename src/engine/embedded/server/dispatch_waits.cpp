@@ -1,4 +1,4 @@
-// What is told later: how a job goes on that a client waits for, and a step that it has begun.
+// Later reports: on a job that a client waits for, and on a step that it has started.
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -23,11 +23,11 @@ namespace minke::engine {
 
 using namespace model;
 
-// The job, or the array, of a number: `job` has it itself, and may have ended before the rest of its array.
+// The job or array with a number. `job` has the number itself and may end before the rest of its array.
 struct Dispatch::Awaited {
   const Job* job = nullptr;
   const ArrayGroup* array = nullptr;
-  const Job* shown = nullptr;  // what is told of it; null: it is not in memory
+  const Job* shown = nullptr;  // the job that is reported; null: not in memory
 };
 
 Dispatch::Awaited Dispatch::find_awaited(uint32_t job_id) {
@@ -45,7 +45,7 @@ bool Dispatch::has_ended(const Awaited& awaited) {
                      [&](uint32_t id) { return over(core_.state.find(id)); });
 }
 
-// What the processes of an allocation are told.
+// The environment of an allocation, for its processes.
 void Dispatch::add_allocation(const Job& job, const JobRecord& record, api::WaitJobReply& reply) {
   for (std::string& variable :
        environment::allocation_environment(record, core_.launching->surroundings(job, record.spec())))
@@ -63,7 +63,7 @@ void Dispatch::tell(const Requester& requester, const JobRecord& record, bool la
   rpc::ServerMessage message;
   *message.mutable_wait_job()->mutable_job() = record;
   if (last && record.state() == JOB_RUNNING) {
-    // That is its owner's to know.
+    // Only its owner may see it.
     const Job* job = core_.state.find(record.job_id());
     if (job != nullptr && core_.rights->owns(client->peer.uid, job->uid))
       add_allocation(*job, record, *message.mutable_wait_job());
@@ -71,14 +71,14 @@ void Dispatch::tell(const Requester& requester, const JobRecord& record, bool la
   requester.send(message, last);
 }
 
-// Many may wait for one job: each is told in its user's turn, and when it has read what it was told before.
+// Many may wait for one job. Each is told in its user's turn, after it has read what it was told before.
 void Dispatch::tell_in_turn(const Requester& requester, std::shared_ptr<const JobRecord> record) {
   const auto client = requester.client();
   if (!client) return;
   flow_.in_turn(client, [this, requester, record = std::move(record)] { tell(requester, *record, true); });
 }
 
-// It has ended, and that is on its way to the disk.
+// The job has ended, and its end is being stored.
 void Dispatch::tell_ending(const Requester& requester, const Awaited& awaited) {
   JobRecord record = queries_.full_record(*awaited.shown);
   if (awaited.array != nullptr && awaited.array->ended > awaited.array->succeeded)
@@ -92,13 +92,13 @@ void Dispatch::wait_job(Request& request) {
   const Requester& requester = request.requester;
   const Awaited awaited = find_awaited(job_id);
   if (awaited.shown == nullptr) return tell_stored(requester, request.viewer, job_id);
-  // All records of an array are of one user.
+  // All records of an array have the same owner.
   if (!request.viewer.sees(awaited.shown->uid)) return requester.fail(Error{kInvalidJobId, {}});
   if (has_ended(awaited)) return tell_ending(requester, awaited);
   const bool started =
       for_start && awaited.shown->state != JOB_PENDING && !core_.prologs->holds_back(*awaited.shown);
   if (started && awaited.shown->submission->interactive) {
-    // Nobody but the store knows of an allocation's start: a daemon that came after this one would not.
+    // Only the store knows of an allocation's start: after a crash the next daemon would not know it.
     return core_.committer.when_durable(
         [this, requester, record = queries_.full_record(*awaited.shown)] { tell(requester, record, true); });
   }
@@ -115,14 +115,14 @@ void Dispatch::wait_job(Request& request) {
   }
 }
 
-// Of a job that has left memory.
+// For a job that has left memory.
 void Dispatch::tell_stored(const Requester& requester, Viewer viewer, uint32_t job_id) {
   const auto stored = core_.store.job(job_id);
   if (!stored) return requester.fail(stored.error());
   if (!*stored || !viewer.sees((*stored)->record.uid())) return requester.fail(Error{kInvalidJobId, {}});
   const auto told = std::make_shared<JobRecord>((*stored)->record);
   if (told->array_job_id() == 0) return tell(requester, *told, true);
-  // Of an array the highest exit code of all its tasks is told.
+  // For an array, the highest exit code of all its tasks is reported.
   store::AccountingQuery query;
   query.asker = viewer.uid;
   query.job_ids = {told->array_job_id()};
@@ -139,7 +139,7 @@ void Dispatch::tell_stored(const Requester& requester, Viewer viewer, uint32_t j
 void Dispatch::create_step(Request& request) {
   const api::CreateStepRequest& wanted = request.message.create_step();
   const Requester& requester = request.requester;
-  // A key is only looked for among the steps of a job whose owner asks.
+  // A key is searched only among the steps of a job whose owner asks.
   const Job* job = core_.state.find(wanted.job_id());
   if (job == nullptr) return requester.fail(Error{kInvalidJobId, {}});
   if (request.uid() != job->uid && request.uid() != 0)

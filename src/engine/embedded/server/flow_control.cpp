@@ -16,9 +16,9 @@ namespace minke::engine {
 
 namespace {
 
-// Of what was sent, so much need not have been read before there is more.
+// The client may have this much unread before more is sent.
 constexpr size_t kMostUnread = size_t{1} << 20;
-// One long answer is sent whatever the budget. More than that is what a client was told unasked, and adds up.
+// One long answer is sent whatever the budget is. More than this are unsolicited events that add up.
 constexpr size_t kMostUnreadOfOne = 2 * rpc::kMaxReplyBytes;
 
 bool has_to_read(const ConnectedClient& client) {
@@ -61,7 +61,7 @@ void LongAnswer::next(std::function<void()> piece) {
 }
 
 void LongAnswer::make(const std::function<void()>& piece) {
-  const auto maker = maker_;  // also if it is the last piece
+  const auto maker = maker_;  // keeps the maker even if this is the last piece
   const RequestGuard guard;
   try {
     piece();
@@ -125,7 +125,7 @@ void FlowControl::in_turn(const std::shared_ptr<ConnectedClient>& client, std::f
              [weak = std::weak_ptr<ConnectedClient>(client), work = std::move(work)]() mutable {
                const auto still = weak.lock();
                if (!still || !still->connection) return;
-               // What was said in the turns before this one may have been much.
+               // Earlier turns may have sent much.
                if (has_to_read(*still)) return still->next_pieces.push_back(std::move(work));
                work();
              });
@@ -158,8 +158,8 @@ void FlowControl::was_read(const std::shared_ptr<ConnectedClient>& client) {
   if (client->is_held) stand_in_line(client);
 }
 
-// Large requests of one user come one after another where there are many: together they are bounded, and one
-// that has been let in has room for all of itself.
+// If there are many large requests of one user, they are read one after the other: their total is bounded,
+// and an admitted one has room for all of itself.
 bool FlowControl::admit_frame(const std::shared_ptr<ConnectedClient>& client, size_t bytes) {
   const uint32_t uid = client->peer.uid;
   auto charge = core_.rights->budgets().take(uid, Budget::kReceivedBytes, bytes);
@@ -216,7 +216,7 @@ void FlowControl::let_in(uint32_t uid) {
     waiting.pop_front();
     if (client && client->connection) client->connection->resume();
   }
-  // Those who came back meanwhile, with the next that they have to say, stand behind.
+  // Clients that came back meanwhile with their next request go to the end.
   std::deque<HeldBack>& again = held_back_[uid];
   waiting.insert(waiting.end(), again.begin(), again.end());
   again = std::move(waiting);

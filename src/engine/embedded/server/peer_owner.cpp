@@ -6,7 +6,7 @@ namespace minke::engine {
 
 Owner owner_of_peer(const rpc::Peer& peer) {
   const Owner owner = owner_of_process(peer.pid);
-  // Asked after the start time was read: what has not ended by now had the number all the time.
+  // Checked after the start time was read: a process that still lives had this pid all the time.
   return rpc::peer_process(peer) ? owner : Owner{};
 }
 

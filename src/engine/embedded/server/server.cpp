@@ -18,7 +18,7 @@ using namespace model;
 
 namespace {
 
-// Of a request of somebody's who is no operator: some tens of milliseconds of work.
+// For requests of users who are not operators: some tens of milliseconds of work.
 constexpr size_t kMostParts = 100'000;
 
 }  // namespace
@@ -59,7 +59,7 @@ void Server::admit(const rpc::Peer& peer, const Connect& connect) {
   auto client = std::make_shared<ConnectedClient>();
   ConnectedClient* key = client.get();
   client->peer = peer;
-  // Personal mode: the socket's mode keeps others out; this is the second lock on that door.
+  // In personal mode the socket's mode keeps others out; this is a second check.
   if (!core_.rights->may_connect(client->peer.uid)) return;
   auto charge = core_.rights->budgets().take(client->peer.uid, config::Budget::kConnections, 1);
   if (!charge) {
@@ -76,7 +76,7 @@ void Server::admit(const rpc::Peer& peer, const Connect& connect) {
 }
 
 rpc::Connection::Callbacks Server::callbacks_of(ConnectedClient* key) {
-  // The client, while there is one.
+  // The client while it exists.
   const auto known = [this, key]() -> std::shared_ptr<ConnectedClient> {
     const auto place = clients_.find(key);
     return place == clients_.end() ? nullptr : place->second;
@@ -150,7 +150,7 @@ void Server::handle(const std::shared_ptr<ConnectedClient>& client, rpc::ClientM
   try {
     dispatch_.answer(client, std::move(message), std::move(descriptors));
   } catch (const std::exception& failed) {
-    if (RequestGuard::has_changed()) throw;  // the state may be half changed: the next daemon has it whole
+    if (RequestGuard::has_changed()) throw;  // the state may be half changed; the next daemon restores it
     os::log_user_warning("a request that fails", uid,
                          "request " + std::to_string(kind) + " fails: " + failed.what());
     client->send_error(request_id, Error{kInternal, "the request makes no sense to this daemon"});

@@ -7,9 +7,9 @@ namespace minke::engine {
 
 namespace {
 
-constexpr std::chrono::milliseconds kSlice{5};        // then the event loop has its turn
-constexpr std::chrono::milliseconds kMostDebt{20};    // of who comes back
-constexpr std::chrono::microseconds kLeastCharge{1};  // so that what takes no time is dealt out evenly, too
+constexpr std::chrono::milliseconds kSlice{5};        // then the event loop gets its turn
+constexpr std::chrono::milliseconds kMostDebt{20};    // of a user who comes back
+constexpr std::chrono::microseconds kLeastCharge{1};  // so that work that takes no time also takes turns
 constexpr size_t kManyUsers = 1000;
 
 std::chrono::nanoseconds monotonic() {
@@ -61,7 +61,7 @@ void Turns::do_some() {
     user->second.waiting.pop_front();
     --waiting_;
     user->second.last_served = ++served_;
-    come_again();  // should the work not come back
+    come_again();  // in case the work throws
     work();
     if (alive.expired()) return;
     const Time done = clock_();
@@ -71,7 +71,7 @@ void Turns::do_some() {
   if (users_.size() > kManyUsers) forget_old();
 }
 
-// Those who would begin anew as they are.
+// Drops users who would start with the same values anyway.
 void Turns::forget_old() {
   std::erase_if(
       users_, [&](const auto& entry) { return entry.second.waiting.empty() && entry.second.used <= begun_; });
