@@ -32,7 +32,7 @@ int fail_with(int error_number) {
   return -1;
 }
 
-// The system calls themselves.
+// The real system calls.
 int real_open(const char* path, int flags, mode_t mode) {
   return static_cast<int>(::syscall(SYS_openat, AT_FDCWD, path, flags, mode));
 }
@@ -47,7 +47,7 @@ int real_unlink(const std::string& path, bool directory) {
   return static_cast<int>(::syscall(SYS_unlinkat, AT_FDCWD, path.c_str(), directory ? AT_REMOVEDIR : 0));
 }
 
-// By the C library's own calls: they do not come here.
+// Uses the C library's own calls, which do not come here.
 void empty_directory(const std::string& path) {
   DIR* stream = ::opendir(path.c_str());
   MINKE_CHECK(stream != nullptr);
@@ -124,7 +124,7 @@ void Disk::apply(const Naming& naming, Names& names) {
     case Naming::kRenamed: {
       names.erase(naming.name);
       names[naming.new_name] = naming.file;
-      const std::string inside = naming.name + "/";  // of a directory, what is in it
+      const std::string inside = naming.name + "/";  // content of a directory
       for (auto at = names.lower_bound(inside); at != names.end() && at->first.starts_with(inside);) {
         auto moved = names.extract(at++);
         moved.key() = naming.new_name + "/" + moved.key().substr(inside.size());
@@ -140,7 +140,7 @@ void Disk::name(Naming naming) {
   unsynced_names_.push_back(std::move(naming));
 }
 
-// What is there and was not made through here has been there for ever.
+// A file that exists but was not made through here counts as durable.
 std::shared_ptr<Disk::File> Disk::known(const std::string& path) {
   const std::string name = path.substr(root_.size());
   if (const auto found = names_.find(name); found != names_.end()) return found->second;
@@ -255,7 +255,7 @@ int Disk::make_directory(const std::string& path, mode_t mode) {
   return 0;
 }
 
-// None of what was not synced, all of it, or some of its sectors.
+// Keeps none of the unsynced changes, all of them, or some of their sectors.
 void Disk::survive(File& file, std::mt19937_64& random) const {
   const uint64_t how = below(random, 4);
   for (const Change& change : file.unsynced) {
@@ -309,7 +309,7 @@ using minke::engine::simulation::Disk;
 
 namespace {
 
-// The whole path where it is on the simulated disk; empty: elsewhere.
+// The whole path if it is on the simulated disk; empty: elsewhere.
 std::string path_here(int directory, const char* path) {
   const Disk* disk = Disk::current();
   if (disk == nullptr || path == nullptr) return {};

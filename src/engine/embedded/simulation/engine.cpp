@@ -31,7 +31,7 @@ config::Configuration simulated_configuration(const std::string& home, uint32_t 
   MINKE_CHECK(config.has_value());
   config->home = home;
   config->tmp_root = home + "/tmp";
-  config->measuring_interval = 0;  // that has a thread, and looks at real processes
+  config->measuring_interval = 0;  // measuring has a thread and looks at real processes
   return *config;
 }
 
@@ -189,7 +189,7 @@ std::unique_ptr<Client> Engine::connect(const rpc::Peer& peer) {
   wire->loop = &loop_;
   wire->delay = options_.message_delay;
   wire->peer = peer;
-  // What the daemon asks the kernel of its peer, it is told of this process.
+  // Questions of the daemon to the kernel about its peer are answered for this process.
   int ends[2];
   MINKE_CHECK(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
   wire->socket.reset(ends[0]);

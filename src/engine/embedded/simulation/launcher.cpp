@@ -28,17 +28,17 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr milliseconds kExit{1};       // between a deadly signal and the end
-constexpr milliseconds kClearing{2};   // between two looks at what is to be cleared away
+constexpr milliseconds kClearing{2};   // between two attempts to clear away
 constexpr milliseconds kStarting{30};  // until a new launcher answers
 
-// "run=30" in a program's words says how long it takes, "exit=1" how it ends, "term=5" how long it goes on
-// after SIGTERM.
+// A program's words: "run=30" is its duration, "exit=1" its exit code, "term=5"
+// how long it survives a SIGTERM.
 int64_t number_after(const std::string& text, const std::string& word, int64_t otherwise) {
   const size_t at = text.find(word);
   return at == std::string::npos ? otherwise : std::strtoll(text.c_str() + at + word.size(), nullptr, 10);
 }
 
-// By the task's own process: no descriptor of the launcher's is needed.
+// The task's own process does this: it needs no descriptor of the launcher.
 std::optional<std::string> read_program(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return std::nullopt;
@@ -470,7 +470,7 @@ class SimulatedLauncher final : public node::LauncherClient {
     to_launcher_ = to_daemon_ = Time{0};
   }
 
-  // While this connection lasts; never earlier than what was sent before it.
+  // Delivers while this connection lasts, and never before earlier messages.
   void deliver(Time& last, Time delay, std::function<void()> work) {
     Agenda& agenda = host_.machine.agenda();
     last = std::max(last, agenda.now() + delay);
@@ -487,7 +487,7 @@ class SimulatedLauncher final : public node::LauncherClient {
                 if (host.launcher && !connection.expired()) order(*host.launcher);
               });
   }
-  // As the socket does: what it calls back runs on the daemon's loop.
+  // Like the socket: its callbacks run on the daemon's loop.
   void receive(std::function<void()> work) {
     deliver(to_daemon_, host_.delay(), [this, work = std::move(work), link = std::weak_ptr<bool>(link_)] {
       loop_.post([work, link] {
@@ -510,7 +510,7 @@ class SimulatedLauncher final : public node::LauncherClient {
     }
     host_.on_kill = [this] {
       connected_ = false;
-      link_ = std::make_shared<bool>(true);  // nothing of the old connection arrives any more
+      link_ = std::make_shared<bool>(true);  // no message of the old connection arrives any more
       to_launcher_ = to_daemon_ = Time{0};
       receive([this] { lose(failure("the launcher has closed the connection")); });
     };
@@ -549,10 +549,10 @@ class SimulatedLauncher final : public node::LauncherClient {
   os::EventLoop& loop_;
   LauncherHost& host_;
   Callbacks callbacks_;
-  std::shared_ptr<bool> link_;  // of this connection, or of the attempt to have one
-  bool attached_ = false;       // the launcher tells this one
+  std::shared_ptr<bool> link_;  // of this connection or attempt to connect
+  bool attached_ = false;       // the launcher sends to this one
   bool connected_ = false;
-  Time to_launcher_{0}, to_daemon_{0};  // when what was sent last arrives
+  Time to_launcher_{0}, to_daemon_{0};  // arrival of the last message sent
 };
 
 }  // namespace

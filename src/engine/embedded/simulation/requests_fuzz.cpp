@@ -1,9 +1,9 @@
-// Any requests of any users, in any order, to an engine with jobs: each is answered, none fails a check, and
-// the next daemon can take up what they left.
+// Fuzz target: any requests of any users in any order to an engine with jobs. Each gets an answer, none fails
+// a check, and the next daemon can continue from the state that they left.
 //
-// Each input is a sequence of requests to an engine of its own: jobs that are renewed all the time, and
-// requests of every kind that the protocol has, made of its own descriptions (rpc/random_message.h), whole
-// bytes of the input among them.
+// An input is a sequence of requests to a new engine: jobs that are replaced all the time, and
+// requests of every kind in the protocol, made from its descriptions (rpc/random_message.h),
+// sometimes with raw bytes of the input.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -38,7 +38,7 @@ namespace {
 constexpr uint32_t kUsers[] = {1000, 1001, 1000, 0};  // two, and root
 constexpr size_t kMostRequests = 200;
 
-// A directory for the scripts of jobs, removed at the end.
+// A directory for the scripts of jobs; it is removed at the end.
 class Home {
  public:
   Home() : path_(directory() / ("minke-requests-" + std::to_string(::getpid()))) {
@@ -53,7 +53,7 @@ class Home {
 
  private:
   static std::filesystem::path directory() {
-    const std::filesystem::path memory = "/dev/shm";  // scripts are synced, which takes its time on a disk
+    const std::filesystem::path memory = "/dev/shm";  // syncing scripts takes time on a disk
     return std::filesystem::is_directory(memory) ? memory : std::filesystem::temp_directory_path();
   }
   std::filesystem::path path_;
@@ -77,7 +77,7 @@ class Requests {
 
   void run() {
     for (size_t count = 0; count < kMostRequests && !choices_.empty(); ++count) one();
-    // The next daemon takes up what is there, shows all of it, and goes on.
+    // The next daemon loads the state, lists all of it, and continues.
     engine_.reset();
     engine_ = start();
     show_everything();
@@ -96,7 +96,7 @@ class Requests {
   void answered(uint32_t, const rpc::ServerMessage& message) {
     if (message.has_submit() && message.submit().job_id() != 0) jobs_.insert(message.submit().job_id());
     if (message.request_id() == request_id_ || message.request_id() == 0) answered_ = true;
-    // The words stand in the detail where Slurm has others for the number.
+    // The message is in the detail if Slurm has its own text for the number.
     const std::string words = message.error().message() + message.error().detail();
     if (words.find("makes no sense to this daemon") == std::string::npos) return;
     std::fprintf(stderr, "a request failed a check\n");
@@ -136,7 +136,7 @@ class Requests {
 
   uint32_t some_job() {
     if (jobs_.empty() || choices_.rarely()) return static_cast<uint32_t>(messages().number());
-    // Of the latest ones.
+    // One of the latest.
     return *std::next(jobs_.rbegin(),
                       static_cast<ptrdiff_t>(choices_.below(std::min<size_t>(4, jobs_.size()))));
   }
@@ -216,7 +216,7 @@ class Requests {
     return RandomMessages(choices_, std::move(numbers), texts);
   }
 
-  // The body is the field of this number.
+  // The body is the field with this number.
   void send(const std::string& frame) { engine_->send(user(), frame); }
   void ask(uint32_t uid, uint32_t body_number, const std::string& body) {
     std::string frame;
@@ -224,7 +224,7 @@ class Requests {
     RandomMessages::add_part(frame, body_number, body);
     answered_ = false;
     engine_->send(uid, frame);
-    // A submission, or a wait, may be answered later; whatever else is asked, the answer comes.
+    // A submission or a wait may be answered later. Every other request is answered at once.
     const bool later =
         body_number == rpc::ClientMessage::kWaitJob || body_number == rpc::ClientMessage::kCreateStep;
     if (!later && !answered_) {
@@ -267,7 +267,7 @@ class Requests {
     if (shape == 7) {
       for (size_t left = 1 + choices_.below(3); left > 0; --left) fill(*request.add_het_components());
     }
-    // What is appended is merged: some fields at random, and some that nobody knows.
+    // Appended bytes are merged into the message: some random fields, and some unknown ones.
     std::string more;
     RandomMessages random = messages();
     if (choices_.rarely()) more = random.make(schema_.index_of("minke.model.JobSpec"));
@@ -295,7 +295,7 @@ class Requests {
     ask(user(), rpc::ClientMessage::kCreateStep, body);
   }
 
-  // Tasks of an array by ranges, which may overlap.
+  // Acts on tasks of an array by ranges, which may overlap.
   void act_on_tasks() {
     api::JobSelector selector;
     selector.set_job_id(some_job());
@@ -321,7 +321,7 @@ class Requests {
     ask(user(), kind, signal.SerializeAsString());
   }
 
-  // A request of any kind, its fields at random.
+  // A request of any kind with random fields.
   void any() {
     static const std::vector<uint32_t> bodies = [] {
       constexpr uint8_t kMessage = 11;

@@ -16,7 +16,7 @@ using namespace model;
 namespace {
 
 constexpr int64_t kEpoch = 1'700'000'000;
-constexpr std::chrono::hours kPatience{12};  // virtual: after the faults everything has to drain in it
+constexpr std::chrono::hours kPatience{12};  // virtual time in which everything must finish after the faults
 constexpr size_t kMostFindings = 20;
 
 }  // namespace
@@ -33,7 +33,7 @@ Simulation::Simulation(const std::string& home, SimulationOptions options)
       config_(simulated_configuration(home, kCpus)) {
   if (!options_.print) MINKE_CHECK(os::open_log(home + "/minked.log"));
   config_.accounting.associations = config_.accounting.limits = true;
-  config_.priority.half_life = 0;  // so that what was used can be counted up
+  config_.priority.half_life = 0;  // so that usage can be added up
   most_seconds_between_faults_ = 5 + below(90);
   most_events_between_faults_ = 50 + below(3000);
   host_.delay = [this] { return chance(2) ? milliseconds(5, 500) : milliseconds(0, 4); };
@@ -55,7 +55,7 @@ int64_t Simulation::now() const {
 
 void Simulation::say(const std::string& what) {
   std::string line = std::to_string(std::chrono::duration<double>(agenda_.now()).count()) + " " + what;
-  // Where it is differs from run to run.
+  // The home differs from run to run.
   for (size_t at; (at = line.find(machine_.home())) != std::string::npos;)
     line.replace(at, machine_.home().size(), "HOME");
   for (const char c : line) digest_ = (digest_ ^ static_cast<unsigned char>(c)) * 0x100000001b3;
@@ -103,7 +103,7 @@ void Simulation::start_daemon() {
   say("daemon started");
 }
 
-// As by kill -9: what it has written stays as it is.
+// Like kill -9: written data stays as it is.
 void Simulation::kill_daemon() {
   if (!engine_) return;
   say("daemon killed");
@@ -149,8 +149,8 @@ void Simulation::restore_order() {
   say("the faults cease");
 }
 
-// What users hold back they let go, now and then: a hold may come late, too. An allocation that was refused
-// though it could be stored has no owner any more: a real daemon sees that.
+// Releases now and then what users have held; a hold may also come late. Cancels refused allocations that
+// were stored after all: they have no owner any more, which a real daemon would notice.
 void Simulation::let_go() {
   if (engine_ && engine_->ready()) {
     for (const auto& [id, job] : engine_->core().state.jobs()) {
@@ -174,7 +174,7 @@ void Simulation::let_go() {
   agenda_.after(kNext, [this] { let_go(); });
 }
 
-// Everything then has to end.
+// Everything must end after this.
 void Simulation::drain() {
   restore_order();
   let_go();

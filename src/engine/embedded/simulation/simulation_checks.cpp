@@ -1,4 +1,4 @@
-// What must hold, while it goes on and in the end.
+// Checks of what must hold during a simulation and at its end.
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -57,7 +57,7 @@ bool Simulation::lost_between(int64_t from, int64_t until) const {
 }
 
 bool Simulation::refused_before(int64_t time) const {
-  constexpr int64_t kLongest = 100;  // s from an order to end to the end
+  constexpr int64_t kLongest = 100;  // longest time in s from an order to end until the end
   return std::any_of(refusals_.begin(), refusals_.end(),
                      [&](const auto& one) { return time >= one.first - 1 && time <= one.second + kLongest; });
 }
@@ -74,12 +74,12 @@ void Simulation::check_now() {
   if (!over_limit_) check_limits();
 }
 
-// What ended keeps its place until a new launcher, or a new daemon, has made sure of it; so does what was
-// launched in that place since. Nothing of it runs.
+// An ended job keeps its place until a new launcher or daemon has checked it; so do later launches in that
+// place. None of its processes runs.
 bool Simulation::is_being_cleared(const Job& job) const {
   const node::JobKey run{job.id, job.restarts};
   if (!machine_.pids_of(run).empty()) return false;
-  // Given back, or cancelled, which need not be stored yet: the user asks again.
+  // Given back or cancelled, which may not be stored yet: the user repeats the request.
   const Submitted* submitted = submitted_as(job.array_job_id != 0 ? job.array_job_id : job.id);
   if (job.completing || (submitted != nullptr && submitted->leaving)) return true;
   if (host_.launcher) {
@@ -100,7 +100,7 @@ void Simulation::check_limits() {
     used = 0;
     used_by.clear();
     for (const auto& [id, job] : core.state.jobs()) {
-      // One that is resumed takes back what it has lent, whoever has it.
+      // A resumed job takes its lent processors back, whoever uses them.
       if (!job->holds_nodes() || !job->details || job->details->suspend_time != 0 || !counts(*job)) continue;
       for (const NodeAllocation& node : job->details->nodes) {
         used += node.cpus();
@@ -188,7 +188,7 @@ void Simulation::check_end() {
   check_steps(all);
   check_usage(all);
   check_directories();
-  // What was refused, or never answered, may be there only where the disk left it open.
+  // Refused or unanswered submissions may exist only if the disk left that open.
   std::set<uint32_t> others;
   for (const auto& one : all)
     if (submitted_as(submission_of(one.job.record)) == nullptr) others.insert(submission_of(one.job.record));
@@ -206,7 +206,7 @@ void Simulation::check_job(const Submitted& job, const Records& all) {
     const JobRecord& record = one.job.record;
     if (submission_of(record) != job.job_id) continue;
     if (record.array_job_id() != 0 && !record.has_array_task_id()) {
-      // Told as one that waits; or an earlier try of all of them, which a requeue took back.
+      // Reported as waiting; or an earlier attempt of all tasks that a requeue undid.
       if (record.state() < JOB_COMPLETE || record.state() == JOB_REQUEUED) continue;
       for (const IndexRange& range : record.array_pending().ranges())
         for (uint32_t i = range.first(); i <= range.last(); i += std::max(1u, range.step()))
@@ -229,7 +229,7 @@ void Simulation::check_outcome(const Submitted& job, const JobRecord& record) {
     return;
   }
   if (record.reason() == FAIL_LAUNCH) return find("outcome", "it was never launched: " + told(record));
-  // What ends programs by a signal is an order, and what that follows from is stored before it.
+  // Only an order ends programs by a signal, and the reason for an order is stored before it.
   if (record.state() == JOB_FAILED && WIFSIGNALED(record.exit_code()) && !refused_before(record.end_time()))
     return find("outcome", "a signal ended it, and nobody knows why: " + told(record));
   if (job.touched) return;
@@ -256,7 +256,7 @@ void Simulation::check_starts(const Records& all) {
   }
   for (const auto& [id, of_job] : starts) {
     const std::string name = "job " + std::to_string(id.first) + " (" + id.second + ")";
-    // Its start was not durable when the power went; the task runs again under another number.
+    // Its start was not durable at the power cut; the task runs again with another number.
     const bool forgotten = of_job.back().boot != machine_.boot();
     if (!submissions.contains(id.first)) {
       if (!forgotten) find("lost", name + " ran, and is in no record");
@@ -270,7 +270,7 @@ void Simulation::check_runs(const Submitted& job, const std::string& name, const
   if (!job.may_requeue && starts.size() > 1)
     return find("twice", name + " has --no-requeue, and ran" + told(starts));
   for (size_t i = 1; i < starts.size(); ++i) {
-    // Its start was not durable when the power went.
+    // Its start was not durable at the power cut.
     const bool power = starts[i].boot != starts[i - 1].boot;
     if (starts[i].launch.job.run == starts[i - 1].launch.job.run && !power)
       find("twice", name + ": one run was started twice, it ran" + told({starts[i - 1], starts[i]}));
@@ -290,7 +290,7 @@ void Simulation::check_steps(const Records& all) {
     const std::tuple id(step->job_id, step->run, step->step_id);
     const std::string name = std::to_string(step->job_id) + "." + std::to_string(step->step_id) + " of run " +
                              std::to_string(step->run);
-    // One that the power took away may have left no trace: who ran it is gone, too, and its run is forgotten.
+    // A step before a power cut may have left no trace: its client is gone too, and its run is forgotten.
     const auto [other, is_new] = told.try_emplace(id, step.get());
     const Step& earlier = other->second->boot < step->boot ? *other->second : *step;
     if (!is_new && (earlier.ended || other->second->boot == step->boot))
@@ -305,7 +305,7 @@ void Simulation::check_usage(const Records& all) {
   for (const auto& one : all) {
     const JobRecord& record = one.job.record;
     if (record.start_time() == 0 || record.end_time() == 0 || record.state() < JOB_COMPLETE) continue;
-    by_association[record.association_id()] +=  // also of those that nobody was told of
+    by_association[record.association_id()] +=  // also of those that no client was told of
         static_cast<double>(record.num_cpus()) *
         static_cast<double>(record.end_time() - record.start_time() - record.suspended_seconds());
   }
@@ -325,7 +325,7 @@ void Simulation::check_usage(const Records& all) {
 }
 
 void Simulation::check_directories() {
-  // After a power cut a directory may be back, and a disk that fails may keep one.
+  // After a power cut a directory may reappear, and a failing disk may keep one.
   if (!drained() || !boots_.empty() || disk_failed_) return;
   for (const auto& entry : std::filesystem::directory_iterator(config_.tmp_root))
     find("orphan", entry.path().filename().string() + " is left");

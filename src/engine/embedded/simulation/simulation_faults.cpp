@@ -1,4 +1,4 @@
-// What goes wrong, and when.
+// The faults and their times.
 #include <limits>
 #include <utility>
 
@@ -6,8 +6,8 @@
 
 namespace minke::engine::simulation {
 
-// By the clock, and by the number of things that happened: so that they also fall between two that belong
-// together.
+// By time and by the number of events, so that faults also
+// fall between two related events.
 void Simulation::schedule_faults() {
   agenda_.after(milliseconds(10, most_seconds_between_faults_ * 1000), [this] {
     if (!faults_) return;

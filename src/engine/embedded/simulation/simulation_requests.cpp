@@ -1,5 +1,5 @@
-// What users ask for. A user sends a request again until it is answered, under the same key where the request
-// has one, as the commands do.
+// The users' requests. As with the commands, a user repeats a request until it is answered,
+// with the same key if it has one.
 #include <unistd.h>
 
 #include <utility>
@@ -165,7 +165,7 @@ void Simulation::acknowledged(const std::shared_ptr<Submitted>& job, const rpc::
   if (job->interactive) use_allocation(job);
 }
 
-// salloc: some steps one after the other once it has started, then it is given back.
+// Like salloc: after the start it runs some steps one after the other, then it is given back.
 void Simulation::use_allocation(const std::shared_ptr<Submitted>& job) {
   rpc::ClientMessage wait;
   wait.mutable_wait_job()->set_job_id(job->job_id);
@@ -184,7 +184,7 @@ void Simulation::run_steps(const std::shared_ptr<Submitted>& job, uint64_t left)
   rpc::ClientMessage back;
   back.mutable_complete_allocation()->set_job_id(job->job_id);
   back.mutable_complete_allocation()->set_status(0);
-  // What could not be stored is not done. (The owner of a real one ends, and the daemon sees it.)
+  // A change that was not stored is not done. (A real owner would end, and the daemon would notice.)
   ask(back, true, [this, job](const rpc::ServerMessage& answer) {
     const auto& failures = answer.action().failures();
     if (!failures.empty() && failures[0].job_id() == 0)
@@ -226,7 +226,7 @@ void Simulation::run_step(const std::shared_ptr<Submitted>& job, const std::stri
 
 std::shared_ptr<Simulation::Submitted> Simulation::some_job() {
   if (jobs_.empty()) return nullptr;
-  // Mostly one of the last: it may still be there.
+  // Usually one of the last jobs, which may still exist.
   const size_t back = static_cast<size_t>(below(std::min<uint64_t>(jobs_.size(), chance(80) ? 10 : 1000)));
   const auto& job = jobs_[jobs_.size() - 1 - back];
   return job->job_id == 0 ? nullptr : job;

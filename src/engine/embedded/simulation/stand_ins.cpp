@@ -1,6 +1,6 @@
-// What stands in front of the real thing in whatever is linked with this library: os::EventLoop in virtual
-// time, the monotonic clock that the agenda has (while there is one), and os::start_detached(), which starts
-// nothing. In one file, so that the linker takes all of it.
+// Replacements in every program linked with this library: os::EventLoop in virtual time, the monotonic clock
+// with the agenda's time (while there is an agenda), and os::start_detached(), which starts nothing. They are
+// in one file, so that the linker takes all of them.
 #include "os/event_loop.h"
 
 #include <poll.h>
@@ -43,7 +43,7 @@ class SimulatedWatch final : public EventLoop::Watch {
   std::shared_ptr<Entry> entry_;
 };
 
-// It may expire into the loop's queue: what it is set to since then decides.
+// An expiry may already be in the loop's queue: a later set or cancel decides.
 class SimulatedTimer final : public EventLoop::Timer {
  public:
   SimulatedTimer(EventLoop& loop, Agenda& agenda, std::function<void()> callback)
@@ -65,7 +65,7 @@ class SimulatedTimer final : public EventLoop::Timer {
  private:
   struct State {
     std::function<void()> callback;
-    uint64_t set;  // how often it has been, or cancelled
+    uint64_t set;  // how often it has been set or cancelled
   };
   EventLoop& loop_;
   Agenda& agenda_;
@@ -94,7 +94,7 @@ struct EventLoop::Implementation {
 
 namespace {
 
-// By loop: what turn() needs of it.
+// By loop: the function for turn().
 std::unordered_map<const EventLoop*, std::function<bool()>>& turns_of_loops() {
   static std::unordered_map<const EventLoop*, std::function<bool()>> turns;
   return turns;
@@ -151,7 +151,7 @@ engine::simulation::StandInForPrograms::Start& program_starter() {
 }
 }  // namespace
 
-// The part of the engine that asks for a program is told so, and does without.
+// The calling part of the engine gets an error and goes on without the program.
 Result<UniqueFd> start_detached(const DetachedCommand& command) {
   if (program_starter()) return program_starter()(command);
   return failure("no program is started in a simulation", ENOSYS);
@@ -169,7 +169,7 @@ bool EventLoop::Implementation::turn() {
 }
 
 bool EventLoop::Implementation::do_posted() {
-  constexpr int kMostAtOnce = 2000;  // as the loop that it stands for
+  constexpr int kMostAtOnce = 2000;  // like the real loop
   for (int done = 0; done < kMostAtOnce; ++done) {
     std::function<void()> work;
     {
@@ -219,7 +219,7 @@ bool turn(os::EventLoop& loop) {
 
 }  // namespace minke::engine::simulation
 
-// What measures how long something takes, or is to wait, has the agenda's time.
+// Measurements of durations and waits use the agenda's time.
 std::chrono::steady_clock::time_point std::chrono::_V2::steady_clock::now() noexcept {
   if (const auto* agenda = minke::os::current_agenda)
     return time_point(agenda->now() + std::chrono::hours(1));

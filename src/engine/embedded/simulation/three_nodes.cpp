@@ -17,7 +17,7 @@ Result<config::Configuration> three_nodes(const std::string& home, std::string_v
   config->home = home;
   config->tmp_root = home + "/tmp";
   config->shared = true;
-  config->measuring_interval = 0;  // that has a thread, and looks at real processes
+  config->measuring_interval = 0;  // measuring has a thread and looks at real processes
   return config;
 }
 
