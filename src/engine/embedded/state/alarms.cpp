@@ -38,7 +38,7 @@ void Alarms::set_timer() {
   const int64_t earliest = due_.begin()->first;
   if (earliest == timer_time_) return;
   timer_time_ = earliest;
-  // At most an hour at a time: should the clock be set, or the machine sleep, no alarm is late by more.
+  // Waits at most an hour, so that no alarm is later than that if the clock is set or the machine sleeps.
   const int64_t wait = std::clamp<int64_t>(earliest - clock_(), 0, 3600);
   timer_->set_after(std::chrono::seconds(wait) + std::chrono::milliseconds(wait == 0 ? 0 : 5));
 }

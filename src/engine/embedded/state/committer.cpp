@@ -16,10 +16,10 @@ namespace minke::engine {
 
 struct Committer::Group {
   std::vector<uint32_t> jobs;  // in order, each once
-  store::Batch other_rows;     // kept until they are durable; those of the jobs are made anew for each try
+  store::Batch other_rows;     // kept until durable; rows of jobs are made anew for each try
   std::vector<Work> work;
   std::vector<std::function<void(const Status&)>> answers;
-  unsigned failures = 0;  // tries of it that failed; it is tried again every second
+  unsigned failures = 0;  // failed tries; it is tried again every second
 
   void add(std::vector<uint32_t> changed, store::Batch rows, std::vector<Work> then) {
     jobs.insert(jobs.end(), changed.begin(), changed.end());
@@ -40,16 +40,16 @@ struct Committer::Group {
 
 namespace {
 
-// Only then is whoever waits told that it cannot be stored: what was asked for may make room itself, as the
-// end of a job that has filled the disk does.
+// After this many failures, waiting clients are told that their change cannot be stored. Not before, because
+// it may make room itself, such as the end of a job that has filled the disk.
 constexpr unsigned kFailuresToTell = 4;
 
 }  // namespace
 
 Committer::Committer(os::EventLoop& loop, store::Store& store, State& state)
     : loop_(loop), store_(store), state_(state), retry_(loop.make_timer([this] {
-        // Jobs are written as they are now: with all else that has changed since, or the two would differ
-        // where this daemon dies in between.
+        // Jobs are written in their current state, together with all other changes since. Otherwise the two
+        // would not match if this daemon dies in between.
         for (const uint32_t id : dirty_jobs_) state_.find(id)->dirty = false;
         in_flight_->add(std::exchange(dirty_jobs_, {}), std::exchange(rows_, {}), std::exchange(work_, {}));
         hand_over(in_flight_);
@@ -127,13 +127,13 @@ bool Committer::is_stored(const Job& job) const {
 
 void Committer::when_stored(std::function<void(const Status&)> answer) {
   answers_.push_back(std::move(answer));
-  // Behind a group that cannot be stored: not inside this call.
+  // The group in front cannot be stored; answers, but not inside this call.
   if (in_flight_ && in_flight_->failures >= kFailuresToTell)
     loop_.post([this] { answer_all(std::exchange(answers_, {}), not_stored()); });
   schedule_flush();
 }
 
-// In words for whoever has asked for a change.
+// The message for clients that asked for a change.
 Status Committer::not_stored() const {
   return failure("this is done, but cannot be stored for now, and would be lost with the daemon: " +
                  problem_);
@@ -158,7 +158,7 @@ void Committer::set_problem(std::string problem) {
 }
 
 void Committer::flush() {
-  if (in_flight_) return;  // its end flushes again, with all that has come together until then
+  if (in_flight_) return;  // its end flushes again, with everything collected until then
   if (dirty_jobs_.empty() && rows_.empty() && work_.empty() && answers_.empty()) {
     if (submissions_in_flight_ == 0) {
       for (auto& work : std::exchange(idle_work_, {})) work();
@@ -168,7 +168,7 @@ void Committer::flush() {
   in_flight_ = std::make_shared<Group>();
   in_flight_->add(std::exchange(dirty_jobs_, {}), std::exchange(rows_, {}), std::exchange(work_, {}));
   in_flight_->answers = std::exchange(answers_, {});
-  // Here, not for each try: what changes between two tries is in dirty_jobs_, and must be seen to be.
+  // Once here and not for each try: changes between two tries go to dirty_jobs_ and must be noticed.
   for (const uint32_t id : in_flight_->jobs) state_.find(id)->dirty = false;
   hand_over(in_flight_);
 }
@@ -210,7 +210,7 @@ void Committer::finished(std::shared_ptr<Group> group, Status outcome) {
   schedule_flush();
 }
 
-// The library keeps what was freed for itself, which after a long queue is most of the daemon.
+// The C library keeps freed memory, which after a long queue is most of the daemon's.
 void Committer::give_memory_back() {
   constexpr size_t kWorthIt = 20000;
   const size_t jobs = state_.jobs().size();
@@ -226,8 +226,8 @@ void Committer::submit(store::Batch batch, std::function<void(Status)> done) {
   store_.commit(std::move(batch), [this, done = std::move(done)](Status outcome) {
     loop_.post([this, done, outcome = std::move(outcome)] {
       --submissions_in_flight_;
-      // Whether that was the disk, which may be full for hours without any other change: one that is tried
-      // again tells.
+      // A refused batch alone does not show whether the disk is full, perhaps for hours without other
+      // changes. A probe, which is retried, does.
       if (!outcome) {
         model::CommitProbe probe;
         probe.set_number(++probes_);

@@ -48,15 +48,15 @@ BriefSpec BriefSpec::of(const model::JobSpec& spec) {
 
 namespace {
 
-// A serialised message, field by field. What an older daemon has stored may have fields that nobody knows, of
-// any form: they are passed over, and where that cannot be, what has been read counts.
+// Reads a serialised message field by field. A message of an older daemon may have unknown fields of any
+// form. They are skipped; if that is impossible, what was read so far counts.
 class WireReader {
  public:
   enum Form { kNumber = 0, kFixed64 = 1, kText = 2, kFixed32 = 5 };
 
   explicit WireReader(std::string_view bytes) : at_(bytes.data()), end_(at_ + bytes.size()) {}
 
-  // False at the end, or where it cannot be read on.
+  // False at the end, or if it cannot be read further.
   bool next() {
     if (at_ == end_) return false;
     const uint64_t tag = varint();
@@ -76,7 +76,7 @@ class WireReader {
         take(4);
         break;
       default:
-        whole_ = false;  // groups: there have never been any
+        whole_ = false;  // groups, which never existed here
     }
     return whole_;
   }
@@ -148,14 +148,14 @@ uint32_t* count_of(BriefSpec& brief, int field) {
 
 }  // namespace
 
-// Reads protobuf's wire form itself: to make a message of it costs many times as much. The fields wanted have
-// low numbers, and fields are written in the order of their numbers.
+// Reads protobuf's wire form directly, because parsing into a message costs many times as much. The wanted
+// fields have low numbers, and fields are written in the order of their numbers.
 BriefSpec Submission::brief_spec() const {
   using Spec = model::JobSpec;
   BriefSpec brief;
   brief.overcommit = overcommit;
   for (WireReader wire(spec_bytes); wire.next() && wire.field <= Spec::kMinCpusFieldNumber;) {
-    // A field of another form than its own is not that field.
+    // A field with an unexpected form is ignored.
     if (std::string_view* text = text_of(brief, wire.field)) {
       if (wire.form == WireReader::kText) *text = wire.text;
     } else if (wire.form != WireReader::kNumber) {

@@ -11,7 +11,7 @@ namespace minke::engine {
 
 using model::JobRecord;
 
-// What job ids speak of. `task`: kNoTask for the record of the tasks that wait.
+// The numbers by which job ids can name a job. `task`: kNoTask for the record of the waiting tasks.
 struct JobMatcher::Identity {
   uint32_t job_id, array_job_id, task, het_job_id, het_offset;
 
@@ -93,7 +93,7 @@ bool JobMatcher::touches(const Job& job) const {
 }
 
 bool JobMatcher::passes(const JobRecord& record) const {
-  // One of a list of partitions, as those of jobs that wait are.
+  // A waiting job may have a list of partitions: one match is enough.
   const auto in_partition = [&] {
     std::string_view rest = record.partition();
     for (;;) {

@@ -16,7 +16,7 @@ struct Kept {
   Budgets::Charge bytes, dependencies;
 };
 
-// Lies beside the pointer that a record has.
+// Stored in the deleter of the pointer that the record has.
 struct OfSplitRecord {
   std::shared_ptr<const Submission> submission;
   Budgets::Charge record;
@@ -38,7 +38,7 @@ std::shared_ptr<const Submission> keep_submission(Core& core, uint32_t uid, Subm
 
 std::shared_ptr<const Submission> keep_for_split_record(Core& core, uint32_t uid,
                                                         std::shared_ptr<const Submission> submission) {
-  // Of a record that is split once more: what it was before.
+  // If a split record is split again: takes its original submission.
   if (const auto* split = std::get_deleter<OfSplitRecord>(submission)) submission = split->submission;
   const Submission* shared = submission.get();
   auto charge = core.rights->budgets().adopt(uid, config::Budget::kSplitRecords, 1);

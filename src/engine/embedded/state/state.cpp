@@ -190,7 +190,7 @@ std::shared_ptr<const store::ContentHash> State::intern(const store::ContentHash
   if (auto shared = known.lock()) return shared;
   auto shared = std::make_shared<const store::ContentHash>(hash);
   known = shared;
-  // What no job in memory uses any more is dropped now and then, so that the table grows with those that do.
+  // Drops contents that no job in memory uses from time to time, so that the table stays in proportion.
   if (contents_.size() > contents_limit_) {
     std::erase_if(contents_, [](const auto& entry) { return entry.second.expired(); });
     contents_limit_ = std::max<size_t>(1024, 2 * contents_.size());

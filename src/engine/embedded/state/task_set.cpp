@@ -10,7 +10,7 @@
 
 namespace minke::engine {
 
-// Makes a set of indices that come ascending, alone or as runs.
+// Makes a set from ascending indices, given one by one or as runs.
 class TaskSet::Builder {
  public:
   void add(uint32_t index) {
@@ -41,7 +41,7 @@ class TaskSet::Builder {
       put(first, last, step);
       return;
     }
-    // After three of its members a run of its own is being built.
+    // After three members, this becomes a run of its own.
     for (uint64_t index = first; index <= last; ++index) {
       if (index - first == 3) {
         members_ += last - index + 1;
@@ -102,7 +102,7 @@ TaskSet::TaskSet(const google::protobuf::RepeatedPtrField<model::IndexRange>& ra
   std::sort(given.begin(), given.end(), [](const Given& a, const Given& b) { return a.first < b.first; });
   Builder builder;
   for (size_t i = 0; i < given.size();) {
-    // As many as run into each other.
+    // Takes as many ranges as overlap.
     uint32_t last = given[i].last;
     bool solid = given[i].step == 1;
     size_t end = i + 1;
@@ -173,7 +173,7 @@ TaskSet TaskSet::take(const TaskSet& chosen) {
       other = chosen.runs_.upper_bound(first);
       if (std::prev(other)->second.last >= first) --other;
     }
-    uint64_t next = first;  // the lowest of this run that has not been dealt with
+    uint64_t next = first;  // the lowest index of this run that was not handled yet
     for (; other != chosen.runs_.end() && other->first <= run.last && next <= run.last; ++other) {
       const auto& [other_first, other_run] = *other;
       const uint32_t end = std::min(run.last, other_run.last);
@@ -188,7 +188,7 @@ TaskSet TaskSet::take(const TaskSet& chosen) {
           (both ? taken : left).add(static_cast<uint32_t>(next));
         }
       }
-      if (other_run.last > run.last) break;  // it may go on into the next
+      if (other_run.last > run.last) break;  // it may continue in the next run
     }
     if (next > run.last) continue;
     if (next == first) {
