@@ -13,22 +13,22 @@ namespace minke::engine {
 
 namespace {
 
-// Slurm's MaxTasksPerNode. A larger node may have a task on each of its CPUs.
+// Slurm's MaxTasksPerNode. A larger node may have one task per CPU.
 constexpr uint32_t kMostTasksPerNode = 512;
-// Of one step. Nodes may be parts of one machine, which has to start them all.
+// For one step. Nodes may be parts of one machine, which has to start all tasks.
 constexpr uint64_t kMostTasks = 8192;
 
 enum class Distribution { kBlock, kCyclic, kPlane, kArbitrary };
 
 struct Choice {
-  std::vector<size_t> nodes;  // allowed ones, in order; with kArbitrary one a task
+  std::vector<size_t> nodes;  // allowed nodes in order; with kArbitrary one per task
   uint32_t tasks = 0;
   uint32_t node_count = 0;
   uint32_t cpus_per_task = 1;
   uint64_t cpus_in_all = 0;  // of the allowed nodes
   Distribution distribution = Distribution::kBlock;
   uint32_t plane_size = 1;
-  bool pack = false;  // fill node after node, where tasks may outnumber CPUs
+  bool pack = false;  // fill node after node if tasks may outnumber CPUs
 };
 
 uint32_t most_tasks_of(const StepNode& node) {
@@ -53,7 +53,7 @@ Result<std::vector<size_t>> allowed_nodes(const api::StepSpec& spec, const std::
       named.push_back(find_node(nodes, name));
       if (named.back() == nodes.size()) return failure("", model::kNodeConfigUnavailable);
     }
-    if (arbitrary) return named;  // one a task
+    if (arbitrary) return named;  // one per task
     std::sort(named.begin(), named.end());
     named.erase(std::unique(named.begin(), named.end()), named.end());
   }
@@ -68,7 +68,7 @@ Result<std::vector<size_t>> allowed_nodes(const api::StepSpec& spec, const std::
   for (const size_t index : named) {
     if (!excluded[index]) allowed.push_back(index);
   }
-  // More nodes than were named: others help.
+  // If more nodes are requested than named, others are added.
   const bool others = named.empty() || (spec.has_min_nodes() && spec.min_nodes() > named.size());
   for (size_t i = 0; others && i < nodes.size(); ++i) {
     const size_t index = (i + spec.relative_node()) % nodes.size();
@@ -81,7 +81,7 @@ Result<std::vector<size_t>> allowed_nodes(const api::StepSpec& spec, const std::
 void read_distribution(const api::StepSpec& spec, Choice& choice) {
   const std::string distribution = text::lower_case(spec.distribution());
   choice.pack = distribution == "pack" || distribution.ends_with(",pack");
-  // Without a list of nodes there is nothing that it could follow.
+  // Without a list of nodes, arbitrary has nothing to follow.
   if (distribution.starts_with("arbitrary") && !spec.node_list().empty())
     choice.distribution = Distribution::kArbitrary;
   if (distribution.starts_with("cyclic")) choice.distribution = Distribution::kCyclic;
@@ -91,7 +91,7 @@ void read_distribution(const api::StepSpec& spec, Choice& choice) {
   choice.plane_size = std::max(1u, static_cast<uint32_t>(text::parse_unsigned(size, UINT32_MAX).value_or(1)));
 }
 
-// --distribution=arbitrary: a task on each node of the list.
+// --distribution=arbitrary: one task for each node in the list.
 Status count_arbitrary_tasks(const api::StepSpec& spec, Choice& choice) {
   if (spec.has_ntasks() && spec.ntasks() < choice.nodes.size()) choice.nodes.resize(spec.ntasks());
   choice.tasks = static_cast<uint32_t>(choice.nodes.size());
@@ -149,7 +149,7 @@ uint64_t count_of(const google::protobuf::RepeatedPtrField<model::Gres>& list) {
   return sum;
 }
 
-// GPUs that a step asks for; all zero: none in particular.
+// GPUs that a step asks for; all zero: no request.
 struct GpuDemand {
   uint64_t per_node = 0, per_task = 0, in_all = 0;
   uint32_t tasks_per_gpu = 0;
@@ -160,7 +160,7 @@ struct GpuDemand {
         in_all(count_of(spec.gpus())),
         tasks_per_gpu(spec.ntasks_per_gpu()) {}
   bool asked() const { return per_node != 0 || per_task != 0 || in_all != 0 || tasks_per_gpu != 0; }
-  // How many of its tasks `gpus` of a node serve.
+  // The number of its tasks that `gpus` GPUs of a node can serve.
   uint32_t most_tasks(uint64_t gpus) const {
     if (per_node > gpus) return 0;
     uint64_t most = UINT32_MAX;
@@ -185,10 +185,10 @@ std::vector<uint32_t> free_gpus(const StepNode& node, bool leave_used) {
   return free;
 }
 
-// One attempt at a layout: on the whole job (can it ever run?), or on what other steps leave (can it now?).
-// Where the job's CPUs lie unevenly on its nodes, a step for which they are enough in all may still be too
-// wide for one node: a loose attempt gives each node a task all the same, and as many as it has CPUs for
-// whatever --ntasks-per-node.
+// One attempt at a layout: on the whole job (can it ever run?), or on what other steps leave (can it
+// run now?). If the job's CPUs are spread unevenly over its nodes, a step may fit in total but be too
+// wide for one node. A loose attempt then gives each node one task anyway, and as many as its CPUs
+// allow, ignoring --ntasks-per-node.
 class Attempt {
  public:
   Attempt(const api::StepSpec& spec, const std::vector<StepNode>& nodes, const Choice& choice,
@@ -204,7 +204,7 @@ class Attempt {
     unbounded_ = spec.overcommit() || spec.overlap();
   }
 
-  // Nothing: it fits. Otherwise the error for a job that is too small.
+  // Nothing: the step fits. Otherwise the error for a job that is too small.
   std::optional<int> run() {
     layout_.task_nodes.clear();
     layout_.tasks.assign(nodes_.size(), 0);
@@ -234,21 +234,21 @@ class Attempt {
     return !gpus_.asked() || std::any_of(nodes_.begin(), nodes_.end(), serves);
   }
 
-  // How many tasks the node can take.
+  // The number of tasks that the node can take.
   uint32_t room(const StepNode& node) const {
     const uint32_t by_gpus = gpus_.asked() && !spec_.overlap()
                                  ? gpus_.most_tasks(free_gpus(node, leave_used_).size())
                                  : UINT32_MAX;
     if (unbounded_) return std::min(by_gpus, most_tasks_of(node));
     const uint32_t free = node.cpus - (leave_used_ ? std::min(node.cpus, node.cpus_used) : 0);
-    // Without --exact the step wants the node's share of the job whole.
+    // Without --exact the step needs the job's whole share of the node.
     if (!exact_ && leave_used_ && node.cpus_used > 0) return 0;
     const uint32_t least = loose_ && free > 0 ? 1 : 0;
     return std::min(by_gpus, std::max(least, free / choice_.cpus_per_task));
   }
 
   bool share_out() {
-    // --ntasks-per-node that does not fit the numbers is ignored, as srun says.
+    // Like srun, ignores an --ntasks-per-node that does not match the numbers.
     const bool per_node = !loose_ && spec_.has_ntasks_per_node() &&
                           uint64_t{spec_.ntasks_per_node()} * choice_.node_count >= choice_.tasks;
     std::vector<std::pair<size_t, uint32_t>> chosen;  // node, room
@@ -274,13 +274,13 @@ class Attempt {
     }
   }
 
-  // The tasks that the node takes before tasks share CPUs, where they may.
+  // The tasks that the node takes before tasks share CPUs, if they may.
   uint32_t without_sharing(size_t node, uint32_t room) const {
     return std::min(room, std::max(loose_ ? 1u : 0u, nodes_[node].cpus / choice_.cpus_per_task));
   }
 
-  // Round after round, `size` tasks on each node that has room; where tasks may share CPUs, once none is
-  // left to itself.
+  // In rounds, `size` tasks on each node with room. If tasks may share CPUs,
+  // they do so once no CPU is free.
   bool deal(const std::vector<std::pair<size_t, uint32_t>>& chosen, uint32_t size) {
     uint32_t left = choice_.tasks;
     for (const bool sharing : {false, true}) {
@@ -299,11 +299,11 @@ class Attempt {
     return left == 0;
   }
 
-  // Node after node in the order of ranks, and as many on each as if they had been dealt out one by one.
+  // Fills nodes in the order of ranks, with as many tasks on each as if they had been dealt out one by one.
   bool in_blocks(const std::vector<std::pair<size_t, uint32_t>>& chosen) {
     uint32_t job_tasks = 0;
     for (const StepNode& node : nodes_) job_tasks += node.tasks;
-    // As the job itself was laid out, where the step is the whole job.
+    // If the step is the whole job, it is laid out like the job.
     const bool as_the_job =
         job_tasks == choice_.tasks && chosen.size() == nodes_.size() && !spec_.overcommit();
     if (choice_.pack) return fill(chosen);
@@ -318,7 +318,7 @@ class Attempt {
     return layout_.task_nodes.size() == choice_.tasks;
   }
 
-  // --distribution=pack: each node full, but for one task at least on each of those to come.
+  // --distribution=pack: fills each node, but leaves at least one task for each later node.
   bool fill(const std::vector<std::pair<size_t, uint32_t>>& chosen) {
     uint32_t left = choice_.tasks;
     for (size_t i = 0; i < chosen.size(); ++i) {
@@ -344,9 +344,9 @@ class Attempt {
       if (!spec_.has_mem_per_node_mib())
         wanted = spec_.mem_per_cpu_mib() *
                  std::max<uint64_t>(layout_.cpus[i], uint64_t{layout_.tasks[i]} * choice_.cpus_per_task);
-      if (wanted == 0 || node.memory_mib == 0) continue;  // --mem=0: all of the job's, shared
+      if (wanted == 0 || node.memory_mib == 0) continue;  // --mem=0: all of the job's memory, shared
       if (wanted > node.memory_mib) {
-        // What was asked for each CPU was rounded when the job was placed.
+        // Memory per CPU was rounded when the job was placed.
         if (spec_.has_mem_per_node_mib()) return false;
         wanted = node.memory_mib;
       }
@@ -377,7 +377,7 @@ class Attempt {
     }
     if (gpus_.in_all == 0) return true;
     if (taken < gpus_.in_all) return false;
-    // Too many are given back, from the last node on, but one a node is kept while that is possible.
+    // Returns surplus GPUs from the last node on, but keeps one per node while possible.
     for (const size_t keep : {size_t{1}, size_t{0}}) {
       for (size_t i = nodes_.size(); i-- > 0 && taken > gpus_.in_all;) {
         const size_t least = std::max<size_t>(keep, gpus_.needed(layout_.tasks[i]));

@@ -1,4 +1,4 @@
-// The launcher's order for one step: what its tasks run, where, with which environment and streams.
+// The launch order of a step: the program, the nodes, the environment and the streams of its tasks.
 #include <algorithm>
 
 #include "api/steps.pb.h"
@@ -40,7 +40,7 @@ node::StreamOrder stream_order(const api::StepStream& stream, uint32_t rank,
   return order;
 }
 
-// Several components' steps are one to their tasks.
+// Steps of several components appear as one step to their tasks.
 api::HetStep whole_of(const Job& job, const api::StepSpec& spec, const StepRecord& record,
                       const StepLayout& layout) {
   api::HetStep whole = spec.het();
@@ -53,7 +53,7 @@ api::HetStep whole_of(const Job& job, const api::StepSpec& spec, const StepRecor
   return whole;
 }
 
-// What all tasks of the step find.
+// The environment variables that all tasks of the step share.
 std::vector<std::string> common_variables(const api::StepSpec& spec, const StepRecord& record,
                                           const api::HetStep& whole, const std::string& home,
                                           const std::string& tmp_dir) {
@@ -99,7 +99,7 @@ void add_places(const Core& core, const Job& job, const StepLayout& layout, node
   }
 }
 
-// Which of its places each task has.
+// The place of each task.
 class TaskPlaces {
  public:
   TaskPlaces(const StepLayout& layout, const api::HetStep& whole)
@@ -128,7 +128,7 @@ void add_variable(node::TaskOrder& task, std::string_view name, const std::strin
   task.add_environment(std::string(name) + "=" + value);
 }
 
-// `step_gpus`: the step's on this node.
+// `step_gpus`: the step's GPUs on this node.
 void add_gpu_variables(const Core& core, const Job& job, const api::StepSpec& spec,
                        const NodeAllocation& node, const std::vector<uint32_t>& step_gpus, uint32_t local_id,
                        node::TaskOrder& task) {
@@ -142,7 +142,7 @@ void add_gpu_variables(const Core& core, const Job& job, const api::StepSpec& sp
       add_variable(task, "MINKE_GPU_BIND",
                    environment::gpu_binding_text(gpus, step_gpus, own.front().second));
   } else if (!environment::gpu_numbers(node).empty()) {
-    // The job has GPUs, this step none: it asked for none, or the job has them with the whole node only.
+    // The job has GPUs, this step none: it asked for none, or the job has them with whole nodes only.
     for (const auto& [name, value] : gpu_variables(core, job, node.node(), environment::gpu_numbers(node)))
       add_variable(task, name, spec.no_gres() ? "" : value);
     if (const uint32_t shards = environment::shard_count(node); shards > 0 && !spec.no_gres())
@@ -150,7 +150,7 @@ void add_gpu_variables(const Core& core, const Job& job, const api::StepSpec& sp
   }
 }
 
-// Where a task reads and writes.
+// The files that a task reads and writes.
 void write_streams(const api::StepSpec& spec, const text::FilePatternValues& values, node::TaskOrder& task) {
   const bool append = spec.open_mode() == OPEN_APPEND;
   *task.mutable_stdin() = stream_order(spec.stdin(), task.rank(), values, spec.work_dir(), false);

@@ -34,7 +34,7 @@ namespace {
 
 constexpr size_t kMostOrderBytes = rpc::kMaxReplyBytes / 2;  // the launcher takes no longer frames
 
-// What of a step is kept, and shown to others.
+// Checks the texts of a step that are stored and shown to others.
 Status check_step_texts(const api::StepSpec& spec) {
   using namespace submit;
   struct Text {
@@ -61,8 +61,8 @@ Status check_step_texts(const api::StepSpec& spec) {
   return {};
 }
 
-// It stands in front of each task's own program: what is told once would be launched as often as there are
-// tasks.
+// The wrapper is put before each task's program, so
+// each task multiplies its size.
 Status check_wrapper(const api::StepSpec& spec) {
   uint64_t bytes = 0;
   for (const std::string& word : spec.wrapper()) bytes += word.size() + sizeof(std::string);
@@ -76,7 +76,7 @@ Status check_wrapper(const api::StepSpec& spec) {
 
 }  // namespace
 
-// What a step holds of a node is not the next one's.
+// Resources that a step holds on a node are not available to the next step.
 void Steps::add_held(const StepTag& tag, StepNode& node) {
   const auto held = tag.cpus().find(node.name);
   if (held != tag.cpus().end()) node.cpus_used += held->second;
@@ -116,7 +116,7 @@ Status Steps::create(const api::CreateStepRequest& request, std::vector<os::Uniq
   JobSteps& steps = jobs_[job->id];
   for (auto& [id, step] : steps.running) {
     if (step.tag.record().key() != request.key()) continue;
-    // Sent again after the connection was lost: the descriptors of the first time are in use.
+    // A repetition after a lost connection: the first request's descriptors are in use.
     step.report = std::move(report);
     if (step.started) step.report(started_event(step));
     return {};
@@ -129,7 +129,7 @@ Status Steps::create(const api::CreateStepRequest& request, std::vector<os::Uniq
     return {};
   }
   if (!request.resent()) return failure(charges.error());
-  // How it ended is told all the same: that takes no room but its name's.
+  // The client still learns how the step ended: that needs only room for its name.
   auto place = core_.rights->budgets().take(job->uid, config::Budget::kSteps, 1);
   if (!place) return failure(place.error());
   Waiting waiting{.owner = owner, .report = std::move(report), .refused = failure(charges.error())};
@@ -178,7 +178,7 @@ Status Steps::create_new(Job& running, Waiting waiting) {
 
 namespace {
 
-// As listings tell it. Without a word, tasks are dealt out where there are no more of them than nodes.
+// The name for listings. By default, tasks are dealt out if there are no more of them than nodes.
 std::string distribution_name(const api::StepSpec& spec, const StepRecord& record) {
   for (const char* name : {"Block", "Cyclic", "Plane", "Arbitrary"})
     if (text::starts_with_ignoring_case(spec.distribution(), name)) return name;
@@ -193,7 +193,7 @@ std::string own_host_name() {
 
 }  // namespace
 
-// A heterogeneous job's components count together.
+// The components of a heterogeneous job share one counter.
 uint32_t Steps::take_step_id(Job& job, const api::StepSpec& spec) {
   Job* leader = job.het_job_id == 0 ? nullptr : core_.state.find(job.het_job_id);
   Job& counting = leader != nullptr && leader->details ? *leader : job;
@@ -202,7 +202,7 @@ uint32_t Steps::take_step_id(Job& job, const api::StepSpec& spec) {
   return step_id;
 }
 
-// What the step holds, by node, and in all. The result: its nodes.
+// Writes what the step holds, by node and in total. Returns its nodes.
 std::vector<std::string> Steps::write_holdings(const Job& job, const api::StepSpec& spec,
                                                const StepLayout& layout, StepTag& tag) {
   StepRecord& record = *tag.mutable_record();
@@ -216,7 +216,7 @@ std::vector<std::string> Steps::write_holdings(const Job& job, const api::StepSp
     const std::string& name = names.emplace_back(node.node());
     cpus += layout.cpus[i];
     if (layout.cpus[i] != 0) (*tag.mutable_cpus())[name] = layout.cpus[i];
-    // What steps share is told, and taken from nobody.
+    // Shared resources are reported, but not taken from other steps.
     if (layout.memory_mib[i] != 0 && !spec.overlap())
       (*tag.mutable_memory_mib())[name] = layout.memory_mib[i];
     memory += layout.memory_mib[i];
@@ -232,7 +232,7 @@ std::vector<std::string> Steps::write_holdings(const Job& job, const api::StepSp
   record.set_num_nodes(static_cast<uint32_t>(names.size()));
   record.set_num_tasks(static_cast<uint32_t>(layout.task_nodes.size()));
   record.set_num_cpus(std::max(cpus, record.num_tasks()));
-  // A step that asks for no memory in particular has its job's.
+  // A step without a memory request has its job's memory.
   record.set_memory_mib(memory != 0 ? memory : of_job_mib);
   if (gpus != 0) {
     Gres& gres = *record.add_tres_gres();
@@ -279,7 +279,7 @@ Steps::Step& Steps::start(Job& job, Waiting waiting, const StepLayout& layout) {
   return step;
 }
 
-// Nothing is in the order that could not wait until a Prolog has come to its end on nodes that had none.
+// Everything in the order remains valid until Prologs have ended on nodes that had none.
 void Steps::launch_after_prolog(Job& job, const std::vector<std::string>& nodes, node::LaunchOrder made,
                                 std::vector<os::UniqueFd> with) {
   auto order = std::make_shared<node::LaunchOrder>(std::move(made));
@@ -299,7 +299,7 @@ void Steps::launch_after_prolog(Job& job, const std::vector<std::string>& nodes,
                                         " bytes for all tasks together, at most " +
                                         std::to_string(kMostOrderBytes) + " are allowed");
     never.set_end_time(core_.now());
-    // Not at once: who starts steps goes through those of the job.
+    // Not at once, because the caller iterates over the job's steps.
     core_.loop.post([this, never] { step_ended(never); });
   });
 }

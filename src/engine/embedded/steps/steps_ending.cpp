@@ -1,4 +1,4 @@
-// Steps: how they are brought to an end, by signals, limits, and the end of their job.
+// How steps end: by signals, by limits, and with their job.
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -25,12 +25,12 @@ using namespace model;
 
 namespace {
 
-// A clock of nanoseconds counts some 290 years.
+// A clock in nanoseconds covers some 290 years.
 constexpr std::chrono::hours kFarthest{24 * 365 * 100};
 
 }  // namespace
 
-// How it ended, by its tasks and by whoever ended it.
+// The record of its end, from its tasks and from whoever ended it.
 StepRecord Steps::ended_record(const Step& step, const node::Launch& launch, const Job* job) {
   StepRecord record = step.tag.record();
   const bool several = step.tag.node_of_task_size() > 1;
@@ -56,7 +56,7 @@ StepRecord Steps::ended_record(const Step& step, const node::Launch& launch, con
   }
   if (launch.lost()) record.set_state(JOB_NODE_FAIL);
   if (record.state() == JOB_COMPLETE) return record;
-  // Slurm accounts for a step that a signal ended as cancelled, whoever sent it.
+  // Slurm accounts a step that a signal ended as cancelled, whoever sent the signal.
   const bool with_its_job = job != nullptr && job->completing;
   if (!out_of_memory && (with_its_job || step.killed || WIFSIGNALED(highest)))
     record.set_state(JOB_CANCELLED);
@@ -74,7 +74,7 @@ void Steps::step_ended(const node::Launch& launch) {
     job->derived_exit_code = std::max(job->derived_exit_code, record.exit_code());
     core_.measuring->add_usage(*job, record, gpu_devices_of(*job, *step));
     add_step_usage(job->need_details().usage, record.usage());
-    core_.committer.job_changed(job->id);  // what it has of its steps is stored with them
+    core_.committer.job_changed(job->id);  // stores the totals of its steps with them
   }
   core_.committer.step_changed(record);
   api::StepEvent event;
@@ -116,8 +116,8 @@ void Steps::job_ended(Job& job) {
 
 void Steps::script_ended(Job& job, const node::TaskEnd& end, int32_t status, int64_t end_time) {
   Details& details = job.need_details();
-  // Without other steps a batch step that ended by itself is the job, and its record can be told from the
-  // job's.
+  // Without other steps, a batch step that ended by itself equals its job, and its
+  // record follows from the job's.
   if (details.next_step_id > 0 || job.completing) {
     StepRecord record;
     record.set_job_id(job.id);

@@ -1,4 +1,4 @@
-// What others ask of the steps that run: their records, processes, devices and use.
+// Queries about running steps: their records, processes, devices and usage.
 #include "engine/embedded/steps/steps.h"
 
 #include "api/attach.pb.h"
@@ -27,7 +27,7 @@ std::vector<StepRecord> Steps::of_job(uint32_t job_id, uint32_t from, size_t mos
   return records;
 }
 
-// Those that it holds itself, else the job's.
+// The step's own GPUs, else those of its job.
 std::vector<GpuDevice> Steps::gpu_devices_of(const Job& job, const Step& step) const {
   if (step.tag.gpus().empty()) return engine::gpu_devices_of(core_, job);
   std::vector<GpuDevice> devices;

@@ -1,4 +1,4 @@
-// Steps that ran when the daemon came back, from what the store and the launcher have of them.
+// Recovers the steps that ran when the daemon restarted, from the store and the launcher.
 #include "engine/embedded/steps/steps.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace minke::engine {
 using namespace model;
 
 void Steps::restore(const StepRecord& record) {
-  // The next step gets a number of its own, also among those of a heterogeneous job's other components.
+  // The next step needs an unused number, also across a heterogeneous job's components.
   if (Job* job = core_.state.find(record.job_id());
       job != nullptr && job->restarts == record.restarts() && record.kind() == STEP_NORMAL) {
     skip_step_ids_to(*job, record.step_id());
@@ -35,7 +35,7 @@ void Steps::skip_step_ids_to(Job& job, uint32_t used) {
 }
 
 void Steps::recover(const node::Launch& launch) {
-  if (find(launch.id()) != nullptr) {  // the daemon lived on: only what became of the step is news
+  if (find(launch.id()) != nullptr) {  // the daemon lived on, so only the step's changes are new
     if (launch.end_time() != 0 || launch.lost()) step_ended(launch);
     return;
   }
@@ -44,11 +44,11 @@ void Steps::recover(const node::Launch& launch) {
   Job* job = core_.state.find(launch.id().job_id());
   if (job != nullptr && job->restarts != launch.id().run()) job = nullptr;
   if (job != nullptr) skip_step_ids_to(*job, launch.id().step_id());
-  // All that run are known to a daemon that lived on.
+  // A daemon that lived on knows all running steps.
   if (recovered_ || job == nullptr || !job->holds_nodes()) return take_left_over(launch, step);
   if (const auto stored = restored_.extract({job->id, launch.id().step_id()});
       stored && stored.mapped().restarts() == job->restarts) {
-    // The launcher has not been told that its end is known.
+    // The launcher has not been told that the end is known.
     if (stored.mapped().end_time() != 0) return collect(launch.id());
     StepRecord& record = *step.tag.mutable_record();
     record.clear_time_limit_minutes();
@@ -63,23 +63,23 @@ void Steps::recover(const node::Launch& launch) {
   watch_time_limit(found);
   for (const std::string& node :
        std::set<std::string>(found.tag.node_of_task().begin(), found.tag.node_of_task().end()))
-    if (!job->has_node(node)) leave(*job, node);  // given back: the order may have been lost
+    if (!job->has_node(node)) leave(*job, node);  // returned node: the order may have been lost
   if (launch.end_time() != 0 || launch.lost()) step_ended(launch);
 }
 
 struct Steps::LeftOver {
   node::LaunchId id;
-  StepRecord record;  // to be stored where it is missing
+  StepRecord record;  // stored if it is missing there
   bool run_known = false, stored = false;
 };
 
-// Its record went with its end, or with that of its run. It is missing where a daemon was killed that knew of
-// the step, and the next one never heard of it.
+// Its record was stored with its end or with its run's. It is missing if the daemon that knew of the step was
+// killed and the next one never learnt of it.
 void Steps::take_left_over(const node::Launch& launch, const Step& step) {
   auto left = std::make_shared<LeftOver>();
   left->id = launch.id();
   left->record = ended_record(step, launch, nullptr);
-  if (launch.end_time() == 0 && !launch.lost()) {  // what is left of it is being killed
+  if (launch.end_time() == 0 && !launch.lost()) {  // its remains are being killed
     left->record.set_state(JOB_CANCELLED);
     left->record.set_exit_code(SIGKILL);
     left->record.set_end_time(std::max(core_.now(), left->record.start_time()));

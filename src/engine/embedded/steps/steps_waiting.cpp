@@ -1,5 +1,5 @@
-// Steps: those that wait for room in their job, what they are charged for meanwhile, and those that are asked
-// for again.
+// Steps that wait for room in their job, their charges meanwhile, and
+// steps that are requested again.
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -16,7 +16,7 @@ using namespace model;
 
 namespace {
 
-constexpr size_t kMostStartedAtOnce = 100;  // others have their turn in between
+constexpr size_t kMostStartedAtOnce = 100;  // others get their turn in between
 
 }  // namespace
 
@@ -32,9 +32,9 @@ Result<Steps::Charges> Steps::charges_for(uint32_t uid, const api::CreateStepReq
 }
 
 void Steps::find_ended(uint32_t uid, Waiting resent) {
-  // Shared with the store's thread and back; only this thread looks into it.
+  // Goes to the store's thread and back; only this thread uses it.
   auto waiting = std::make_shared<Waiting>(std::move(resent));
-  // The step may have ended a moment ago, its record still on its way to the store.
+  // The step may have ended a moment ago, with its record still being stored.
   core_.committer.when_durable([this, uid, waiting] {
     auto found = std::make_shared<bool>(false);
     store::AccountingQuery query;
@@ -79,7 +79,7 @@ void Steps::start_waiting(uint32_t job_id) {
   const auto steps = jobs_.find(job_id);
   Job* job = core_.state.find(job_id);
   if (steps == jobs_.end() || job == nullptr || job->state != JOB_RUNNING) return;
-  // In order, but a small one may use what the first cannot: Slurm lets steps retry independently, too.
+  // In order, but a small step may use what the first one cannot; in Slurm, too, steps retry independently.
   std::deque<Waiting> waiting = std::exchange(steps->second.waiting, {});
   std::vector<StepNode> nodes = nodes_of(*job, steps->second);
   size_t started = 0;
