@@ -12,7 +12,7 @@
 namespace minke::engine {
 namespace {
 
-// Under which of Slurm's messages a request counts: programs that read sdiag know these names and numbers.
+// Slurm's message for each kind of request: programs that read sdiag know these names and numbers.
 using Message = rpc::ClientMessage;
 struct SlurmMessage {
   RequestKind kind;
@@ -79,7 +79,7 @@ uint64_t clock_latency() {
 
 Diagnostics::Diagnostics(std::function<int64_t()> wall_clock) : now_(std::move(wall_clock)), since_(now_()) {}
 
-// As Slurm counts: failed are those that the cluster failed, not those whose own exit code says so.
+// As in Slurm: "failed" counts failures of the cluster, not jobs with a nonzero exit code.
 void Diagnostics::job_ended(model::JobState state, model::StateReason reason) {
   if (state == model::JOB_CANCELLED) {
     ++canceled_;
@@ -131,7 +131,7 @@ void Diagnostics::write(api::DiagnosticsReply& reply,
     line.set_count(line.count() + requests.count);
     line.set_total_time(line.total_time() + requests.microseconds);
   };
-  std::map<uint32_t, api::RequestStatistics*> lines;  // two kinds may be one message of Slurm's
+  std::map<uint32_t, api::RequestStatistics*> lines;  // two kinds may be one message in Slurm
   for (const auto& [kind, requests] : by_kind_) {
     const SlurmMessage& message = slurm_message(kind);
     api::RequestStatistics*& line = lines[message.number];

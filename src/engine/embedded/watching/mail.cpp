@@ -54,7 +54,7 @@ struct Mail::Sending {
   os::UniqueFd output;
   std::unique_ptr<os::EventLoop::Watch> watch;
   std::string unread;
-  std::vector<uint64_t> ids;  // not yet reported
+  std::vector<uint64_t> ids;  // not reported yet
 };
 
 Mail::Mail(Core& core) : core_(core), timer_(core.loop.make_timer([this] { send(); })) {}
@@ -102,7 +102,7 @@ void Mail::add(const Job& job, MailEvent event) {
 void Mail::job_began(const Job& job) {
   if (job.array_job_id != 0 && (job.submission->mail_types & text::kMailArrayTasks) == 0) {
     const ArrayGroup* group = core_.state.find_array(job.array_job_id);
-    if (group->running > 1 || group->ended > 0 || job.restarts > 0) return;  // not the first of its tasks
+    if (group->running > 1 || group->ended > 0 || job.restarts > 0) return;  // not its first task
   }
   add(job, MAIL_BEGIN);
 }
@@ -116,7 +116,7 @@ void Mail::add_end(const Job& job) {
     if (!all_over(core_.state, *group)) return;
     failed = group->succeeded < group->ended && job.state != JOB_CANCELLED;
   }
-  // As Slurm: who asks for ends only is told of failures, too, as of ends.
+  // As in Slurm: a user who asks for ends only is told of failures as ends.
   MailEvent event = MAIL_END;
   if (failed && (types & text::kMailFail) != 0) {
     event = MAIL_FAIL;
@@ -188,7 +188,7 @@ bool Mail::within_limit(const MailMessage& message) {
   return false;
 }
 
-// Once an hour, one message for all that were not sent.
+// Once an hour, one message for all suppressed ones.
 void Mail::tell_suppressed() {
   const int64_t now = core_.now();
   for (auto entry = hours_.begin(); entry != hours_.end();) {

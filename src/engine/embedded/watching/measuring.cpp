@@ -37,7 +37,7 @@ struct Measuring::Round {
   node::Inventory launcher;
   std::vector<node::SampledJob> jobs;
   bool with_gpus = false;
-  // The answer.
+  // The answer of the thread.
   int64_t time = 0;
   double seconds = 0;
   std::vector<node::JobUse> uses;
@@ -45,7 +45,7 @@ struct Measuring::Round {
   node::GpuReport gpus;
 };
 
-// The thread. Made with the first question; joined at the end.
+// The thread. It starts with the first question and is joined at the end.
 class Measuring::Reader {
  public:
   Reader(os::EventLoop& loop, node::GpuOptions driver, std::function<void(const Round&)> done)
@@ -105,7 +105,7 @@ class Measuring::Reader {
   node::GpuProbe gpus_;
   std::function<void(const Round&)> done_;
   std::optional<node::JobSampler> sampler_;
-  std::string instance_;  // of the launcher that it knows
+  std::string instance_;  // the launcher that it knows
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   std::mutex mutex_;
   std::condition_variable asked_;
@@ -125,7 +125,7 @@ Measuring::Measuring(Core& core)
 Measuring::~Measuring() = default;
 
 void Measuring::job_started(Job& job, Start start) {
-  if (start == Start::kFresh) track(job);  // adopt() comes for the others, as for all that run
+  if (start == Start::kFresh) track(job);  // adopt() is called for the others, as for all running jobs
 }
 
 void Measuring::track(const Job& job) {
@@ -197,7 +197,7 @@ std::map<std::string, double> Measuring::gpu_joules(const Round& round) {
   for (const node::GpuReading& reading : round.gpus.readings()) {
     uint64_t& before = gpu_millijoules_[reading.uuid()];
     const uint64_t now = reading.energy_millijoules();
-    // Where the driver does not count, its power for that time.
+    // If the driver does not count energy: the current power times the interval.
     joules[reading.uuid()] = now != 0 && before != 0 && now >= before
                                  ? static_cast<double>(now - before) / 1000
                                  : reading.now().milliwatts() / 1000.0 * seconds;
@@ -206,11 +206,11 @@ std::map<std::string, double> Measuring::gpu_joules(const Round& round) {
   return joules;
 }
 
-// What the driver says of each GPU, and of which it has no more to say.
+// Takes the driver's reading of each GPU, and finds GPUs that it has lost.
 void Measuring::take_gpus(const Round& round) {
   std::string problem = round.gpus.problem();
-  // One question without an answer does not mean that the GPUs are idle: the readings before it stand once
-  // more.
+  // One unanswered question does not mean that the GPUs are idle: the
+  // last readings are used once more.
   const bool answered = problem.empty();
   if (answered || !gpus_answered_) gpus_.clear();
   gpus_answered_ = answered;
@@ -226,7 +226,7 @@ void Measuring::take_gpus(const Round& round) {
       if (!gpus_.contains(device.uuid())) lost.emplace(device.uuid(), "the driver does not know it any more");
     }
   }
-  // A driver that does not answer at all says nothing of each.
+  // A driver that does not answer at all says nothing of single GPUs.
   if (round.with_gpus && answered) lost_gpus(std::move(lost));
   if (problem != gpu_problem_ && !problem.empty()) os::log_warning("GPUs: " + problem);
   gpu_problem_ = problem;
@@ -257,7 +257,7 @@ void Measuring::add_sample(Track& track, const node::JobUse& use, const Spent& s
         joules != spent.gpu_joules.end() && spent.seconds > 0)
       track.joules += joules->second;
   }
-  // The processors' energy, by the share of the time that all of them were busy.
+  // The processors' energy in proportion to the job's part of the total busy time.
   const uint64_t before = track.series.last().cpu_milliseconds();
   if (spent.seconds > 0 && spent.cpu_milliseconds > 0 && use.cpu_milliseconds > before)
     track.joules += spent.cpu_joules * std::min(1.0, static_cast<double>(use.cpu_milliseconds - before) /

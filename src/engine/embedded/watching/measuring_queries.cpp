@@ -1,4 +1,4 @@
-// What was measured, for those who ask: minke top, seff, and the metrics for Prometheus.
+// Queries of measurements: for minke top, seff, and the metrics for Prometheus.
 #include <algorithm>
 #include <map>
 #include <tuple>

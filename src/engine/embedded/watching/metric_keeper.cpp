@@ -18,7 +18,7 @@ namespace {
 constexpr int64_t kLeastSeconds = 5;
 constexpr size_t kMostWaiting = 10000;
 constexpr size_t kMostAtOnce = 500;
-constexpr std::chrono::milliseconds kDelay{500};  // till its record is written, and others have ended, too
+constexpr std::chrono::milliseconds kDelay{500};  // until its record is written and more jobs have ended
 
 }  // namespace
 

@@ -61,7 +61,7 @@ void OwnerNotices::start_next(uid_t uid) {
     user.running = std::move(*started);
     user.charge = std::move(notice.charge);
     user.watch = core_.loop.on_readable(user.running.get(), [this, uid] {
-      char said[64];  // it says nothing: this is its end
+      char said[64];  // it writes nothing: this is its end
       OfUser& ended = users_[uid];
       if (::read(ended.running.get(), said, sizeof said) > 0) return;
       const auto watch = std::move(ended.watch);

@@ -19,8 +19,8 @@ OwnerWatch::OwnerWatch(os::EventLoop& loop, const Owner& owner, std::function<vo
 }
 
 void OwnerWatch::begin() {
-  // The descriptor first: a process that still has the owner's start time afterwards is the one it stands
-  // for.
+  // Opens the descriptor first: if a process has the owner's start time
+  // afterwards, the descriptor refers to it.
   process_.reset(static_cast<int>(syscall(SYS_pidfd_open, owner_.pid, 0)));
   const bool no_descriptor = !process_ && (errno == EMFILE || errno == ENFILE || errno == ENOMEM);
   if ((!process_ && !no_descriptor) || owner_has_ended(owner_)) {
@@ -29,16 +29,16 @@ void OwnerWatch::begin() {
     });
     return;
   }
-  // Owners leave half of what there is to connections.
+  // Descriptors for owners leave half of all descriptors to connections.
   const bool spare = process_ && os::is_spare_descriptor(2 * process_.get());
   if (spare && owner_is_alive(owner_)) {
     watch_ = loop_.on_readable(process_.get(), [this] {
-      pollfd process{process_.get(), POLLIN, 0};  // what is at stake is a job: asked again
+      pollfd process{process_.get(), POLLIN, 0};  // a job is at stake, so it is checked again
       if (::poll(&process, 1, 0) == 1) gone();
     });
     return;
   }
-  // This process has no descriptor to spare, which says nothing of the owner: he is looked at now and then.
+  // This process is short of descriptors, which says nothing about the owner: it is polled instead.
   static constexpr std::chrono::milliseconds kBeforeNextLook{500};
   process_.reset();
   if (!next_look_) next_look_ = loop_.make_timer([this] { begin(); });

@@ -12,9 +12,9 @@ using model::Sample;
 
 namespace {
 
-// The later one, with the means of what is a level, and the most of memory.
+// The later sample, with averaged levels and the larger memory.
 Sample merged(const Sample& earlier, Sample later) {
-  // Of two numbers with a half between them neither the lower nor the higher one always.
+  // Rounds halves up and down in turn, so that neither is preferred.
   const auto mean = [](uint32_t a, uint32_t b) {
     return static_cast<uint32_t>((uint64_t{a} + b + (a & 1)) / 2);
   };

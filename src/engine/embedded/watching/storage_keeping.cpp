@@ -64,11 +64,11 @@ void StorageKeeping::keep_running(Helper& helper, std::vector<std::string> comma
                                     .without_variables = {"SLURM_*"}});
   if (!output) return try_later(helper);
   helper.output = std::move(*output);
-  // It says nothing; the end of file is its end.
+  // It writes nothing; the end of file means that it has ended.
   helper.watch = core_.loop.on_readable(helper.output.get(), [this, &helper] { try_later(helper); });
 }
 
-// Without it things go on: counting and copying are done when they are needed.
+// Nothing depends on it: counting and copying are done when they are needed.
 void StorageKeeping::try_later(Helper& helper) {
   helper.watch.reset();
   helper.output.reset();
@@ -76,7 +76,7 @@ void StorageKeeping::try_later(Helper& helper) {
   helper.again->set_after(std::chrono::seconds(kAfterFailure));
 }
 
-// It says, at its end, in how many seconds it has something to do again.
+// At its end the process writes in how many seconds it must run again.
 void StorageKeeping::on_output() {
   char buffer[256];
   const ssize_t got = ::read(output_.get(), buffer, sizeof buffer);

@@ -27,7 +27,7 @@ namespace {
 constexpr int kTriggerDuplicate = 2089;  // ESLURM_TRIGGER_DUP
 constexpr int kMostOfOneUser = 200;
 constexpr size_t kLongestProgram = 4096;
-constexpr int32_t kLargestOffset = 32000;  // as Slurm
+constexpr int32_t kLargestOffset = 32000;  // as in Slurm
 
 bool can_be(const Trigger& trigger) {
   const std::string& program = trigger.program();
@@ -68,7 +68,7 @@ void Triggers::restore(store::LoadedRows& rows) {
 void Triggers::go_on() {
   if (triggers_.empty()) return;
   seen_ = look();
-  // Jobs that ended with the last daemon, before their triggers could be pulled.
+  // Jobs that ended with the last daemon before their triggers could fire.
   std::vector<std::pair<uint32_t, std::string>> ended;
   for (const auto& [id, trigger] : triggers_) {
     if (trigger.job_id() == 0 || trigger.due() != 0) continue;
@@ -108,7 +108,7 @@ Status Triggers::complete_of_job(Trigger& trigger) const {
   }
   if (job->ended()) return failure("", kAlreadyDone);
   if (is_of_job(trigger)) return {};
-  // About the nodes that the job has.
+  // A trigger on the nodes of the job.
   if (!job->holds_nodes() || !job->details || trigger.event() == TRIGGER_RECONFIGURE)
     return failure("the job has no nodes yet", kNotSupported);
   std::vector<std::string> own;
@@ -130,7 +130,7 @@ Status Triggers::set(const api::SetTriggersRequest& request, uint32_t uid, uint3
     trigger.set_due(0);
     if (const Status good = complete(trigger); !good) return good;
     for (const auto& [id, known] : triggers_) {
-      trigger.set_id(id);  // they are the same but for that
+      trigger.set_id(id);  // they differ only in the id
       if (known.SerializeAsString() == trigger.SerializeAsString())
         return failure("Duplicate event trigger", kTriggerDuplicate);
     }
@@ -264,7 +264,7 @@ void Triggers::check_nodes() {
   check_idle();
 }
 
-// The offset is part of this event: the nodes have been idle for so long.
+// The offset is part of this event: how long the nodes have been idle.
 void Triggers::check_idle() {
   std::vector<std::pair<uint32_t, Nodes>> pulled;
   for (const auto& [id, trigger] : triggers_) {
@@ -342,9 +342,9 @@ Status Triggers::start_program(const Trigger& trigger, const std::string& argume
   program.output = std::move(*output);
   program.charge = std::move(*charge);
   program.watch = core_.loop.on_readable(program.output.get(), [this, id] {
-    char said[64];  // it says nothing: this is its end
+    char said[64];  // it writes nothing: this is its end
     if (::read(programs_.at(id).output.get(), said, sizeof said) > 0) return;
-    const Program ended = std::move(programs_.at(id));  // until its watch has returned
+    const Program ended = std::move(programs_.at(id));  // lives until its watch has returned
     programs_.erase(id);
   });
   return {};
