@@ -22,7 +22,7 @@
 namespace minke::engine {
 namespace {
 
-// Keeps the parts of an answer; `records_of` finds the records in each.
+// Keeps the parts of an answer; `records_of` returns the records of each.
 template <typename Reply, typename Record>
 Result<Records<Reply, Record>> keep(auto ask, auto records_of) {
   Records<Reply, Record> result;
