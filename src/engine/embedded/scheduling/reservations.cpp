@@ -316,7 +316,8 @@ void Reservations::advance() {
   if (over.empty()) {
     core_.cluster_events.tell(&ClusterListener::holds_changed);
   } else {
-    core_.cluster_events.tell(&ClusterListener::layout_changed);  // jobs that name it wait in vain now
+    core_.cluster_events.tell(
+        &ClusterListener::layout_changed);  // jobs that name it wait for something that is gone
   }
   int64_t next = 0;
   for (const ReservationRecord& record : records_) {
