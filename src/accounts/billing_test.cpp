@@ -1,4 +1,4 @@
-// Every worked example of the allocation pages.
+// Every worked example of the Alliance's pages on allocations.
 #include "accounts/billing.h"
 
 #include <gtest/gtest.h>

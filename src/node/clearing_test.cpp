@@ -1,4 +1,4 @@
-// The end of a job: nothing of it is left, however it tried to stay; and signals reach what they are for.
+// The end of a job: nothing of it is left, however it tries to survive, and signals reach their targets.
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// What the launcher promises across deaths: its own, and its daemon's.
+// The launcher's promises across deaths: its own and its daemon's.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -199,8 +199,8 @@ TEST_F(Recovery, ADamagedJournalIsMovedAside) {
   EXPECT_EQ(launcher.run(batch_order(1, "true", work.path())).ended_tasks(0).status(), 0);
 }
 
-// A daemon that sends whatever is not known to have run, while its launcher is killed again and again: every
-// job runs once, or not at all where it is told to be lost; ends that were told are true.
+// A daemon resends everything that is not known to have run, while its launcher is killed again and again.
+// Every job runs once, or not at all if it is reported as lost. Reported ends are true.
 TEST_F(Recovery, KilledAtAnyMomentNothingRunsTwice) {
   std::mt19937 random(20'26);
   uint32_t next_job = 1;

@@ -1,4 +1,4 @@
-// What is placed together or not at all, on which nodes, and for how long: the rarer sides of a request.
+// Requests that are placed together or not at all, on which nodes and for how long: the rarer cases.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Conservative backfill against a direct way of doing it, and what it promises.
+// Conservative backfill, compared with a direct implementation, and its promises.
 #include "sched/conservative.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Fair Tree against a direct way of ranking, and a worked example whose ranks were computed apart, with
-// fractions.
+// Fair Tree, compared with a direct implementation, and a worked example whose ranks were computed
+// separately with exact fractions.
 #include "accounts/fair_tree.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The order of the nodes' growth against a plain list.
+// The order of the nodes' growth, compared with a plain list.
 #include "sched/growth.h"
 
 #include <gtest/gtest.h>

@@ -129,7 +129,7 @@ TEST(Outlook, NobodyKnowsOfWhatIsHeldOrNotThere) {
   EXPECT_EQ(start_of(jobs, 3), std::nullopt);
 }
 
-// Followed to their ends, a chain of a million jobs would take the whole stack, and a circle for ever.
+// Following a chain of a million jobs to its end would overflow the stack, and a cycle has no end.
 TEST(Outlook, LongChainsAndCirclesAreNotFollowed) {
   Jobs jobs;
   constexpr std::uint32_t kLength = 1000000;

@@ -1,5 +1,5 @@
-// The pass against one without short cuts: every entry is tried, in order, with nothing remembered or passed
-// over.
+// The pass, compared with one without shortcuts, which tries every entry
+// in order and remembers nothing.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What must hold of the pass for all clusters and jobs, on thousands of small random ones.
+// Properties of the pass that hold for all clusters and jobs, tested on thousands of small random ones.
 #include "sched/pass.h"
 
 #include <gtest/gtest.h>
@@ -89,8 +89,8 @@ TEST(Pass, StrictPriorityWithoutBackfill) {
   }
 }
 
-// The heart of the matter. What is ahead of the first blocked job starts as without backfill; what is behind
-// it leaves its start where it was.
+// The central property: jobs ahead of the first blocked job start as without backfill; jobs
+// behind it do not change its start.
 TEST(Pass, BackfilledJobsNeverDelayTheFirstThatIsBlocked) {
   int backfilled = 0;
   for (std::uint64_t seed = 0; seed < 3000; ++seed) {
@@ -124,8 +124,8 @@ TEST(Pass, BackfilledJobsNeverDelayTheFirstThatIsBlocked) {
   EXPECT_GT(backfilled, 500);
 }
 
-// As long as nothing with a higher priority arrives and nothing outruns its limit, the first reservation
-// holds.
+// While nothing with a higher priority arrives and no job outruns its
+// limit, the first reservation holds.
 TEST(Pass, AFirstReservationIsKeptThroughTime) {
   int waited = 0;
   for (std::uint64_t seed = 0; seed < 400; ++seed) {
@@ -219,9 +219,9 @@ TEST(Pass, SameInputsSameResult) {
   }
 }
 
-// Jobs that outrun their limits, nodes that go and come, adopted jobs, requests that the Placer treats by
-// rule of thumb, several reservations in overlapping partitions: whatever happens, the books stay right (the
-// Machine checks them).
+// Jobs that outrun their limits, changing nodes, adopted jobs, requests that the Placer treats by
+// heuristics, and several reservations in overlapping partitions: the bookkeeping always stays
+// correct (the Machine checks it).
 TEST(Pass, KeepsItsBooksWhateverHappens) {
   std::size_t starts = 0;
   for (std::uint64_t seed = 0; seed < 400; ++seed) {

@@ -1,4 +1,4 @@
-// What the pass does, by example. pass_property_test.cpp has what holds for all clusters and jobs.
+// Examples of the pass. pass_property_test.cpp has what holds for all clusters and jobs.
 #include "sched/pass.h"
 
 #include <gtest/gtest.h>

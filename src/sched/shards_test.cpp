@@ -1,4 +1,4 @@
-// Shards: parts of GPUs that are given out by themselves.
+// Shards: parts of GPUs that are allocated separately.
 #include <gtest/gtest.h>
 
 #include <bit>

@@ -1,5 +1,5 @@
-// What a queue remembers of the passes before changes no decision: it is compared with one that remembers
-// nothing.
+// What a queue remembers of earlier passes does not change decisions: it is compared with
+// a queue that remembers nothing.
 #include "sched/withheld.h"
 
 #include <gtest/gtest.h>

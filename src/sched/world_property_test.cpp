@@ -1,5 +1,5 @@
-// World of records that no honest cluster would show, as lists taken at several moments, or read wrongly, may
-// come near to.
+// A World of inconsistent records, such as lists that were taken at several
+// moments or were misread may contain.
 #include <gtest/gtest.h>
 
 #include "model/job_spec.pb.h"
