@@ -1,22 +1,22 @@
-// Engine: a cluster as its clients see it: Minke's own daemon on
-// one machine, or another scheduler. Commands and all other
-// front ends use a cluster only through this interface.
+// Engine: a cluster as its clients see it: Minke's own daemon on one machine, or another
+// scheduler. Commands and all other front ends use a cluster only through this interface.
 // engine/open.h finds the cluster to use.
-// Functions of Engine are what every cluster can do. An ability is a separate interface for what
-// only some can do; a caller asks for it: `engine.explanations()`. If the cluster lacks it, the
-// error says so and names the cluster.
+//
+// Functions of Engine are what every cluster can do. An ability is a separate interface for what only
+// some clusters can do; a caller asks for it: `engine.explanations()`. If the cluster lacks it, the error
+// says so and names the cluster.
 //
 // Rules for implementations and callers:
-//  - All functions block. An engine belongs to one thread at a time; two engines of one cluster may be
-//    used at once.
-//  - Who asks is the user of this process. An engine finds out by itself, and never believes a request.
-//  - A lost connection is made anew, and the request sent again, unless a part of the answer has been
-//    taken. Requests that change something can be repeated: a submission is recognised by its key, the
-//    others say how something shall be.
-//  - An answer in parts goes to `take`, part by part, in order; what is handed over is the callee's to
-//    move from. An error of `take` ends the answer and is returned.
-//  - An error's code is Slurm's number where the cluster refused (model/error.h), else an errno, and
-//    ECONNREFUSED where nobody answers. Its message is what a command prints after "error: ".
+//  - All functions block. An engine belongs to one thread at a time; two engines of one cluster may be used
+//    at once.
+//  - Requests come from the user of this process. An engine finds that out itself and never trusts a request.
+//  - A lost connection is made again and the request repeated, unless part of the answer has been taken.
+//    Requests that change something can be repeated: a submission is recognised by its key, and the others
+//    state the wanted result.
+//  - An answer in parts is passed to `take`, part by part, in order. `take` may move from its argument. An
+//    error of `take` ends the answer and is returned.
+//  - The code of an error is Slurm's number if the cluster refused (model/error.h), else an errno;
+//    ECONNREFUSED means that nobody answers. A command prints the message after "error: ".
 #pragma once
 
 #include <cstdint>

@@ -64,10 +64,10 @@ class Nodes {
   // `book` must have the QOS that the partition names.
   Status change_partition(const api::UpdatePartitionRequest& request, const accounts::AccountBook& book);
 
-  // Keeps those of the job's partitions that accept such jobs of this
-  // user; an error if there is none. A job that names no partition goes
-  // to one that serves its kind (nodes_routing.cpp), or to the default
-  // one if no partition serves a kind.
+  // Chooses the job's partitions: those of its list that accept such a job of this user. A job without a
+  // partition goes to one that serves its kind (nodes_routing.cpp), or to the default one if no partition
+  // serves a kind. `spec` gets the list of the chosen partitions. If there is none, the error is the first
+  // partition's reason to refuse the job.
   Status choose_partitions(model::JobSpec& spec, uint32_t uid) const;
 
  private:

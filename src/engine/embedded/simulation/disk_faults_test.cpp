@@ -1,4 +1,4 @@
-// A disk that answers some writes with an error, and is well again later.
+// A disk that fails some writes and later recovers.
 #include <gtest/gtest.h>
 
 #include <cerrno>
@@ -83,7 +83,7 @@ TEST(DiskFaults, JobsWaitForADiskThatAnswersAgain) {
   }
 }
 
-// What could not be stored is stored with all that has changed since, or not at all.
+// Changes that could not be stored are stored together with all later changes, or not at all.
 TEST(DiskFaults, AJobIsNotStoredWithoutWhatChangedWithIt) {
   OneMachine one;
   const uint32_t job_id = one.submit("run=100");

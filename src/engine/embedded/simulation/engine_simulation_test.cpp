@@ -1,8 +1,8 @@
-// The whole engine in virtual time: first that it runs there at all, then under every fault there is.
+// The whole engine in virtual time: first without faults, then under every kind of fault.
 //
-// 32 seeds with every run of the tests. MINKE_SIMULATION_SEED=N runs that seed alone, and prints what
-// happens. MINKE_SIMULATION_SECONDS=N goes on with new seeds for so long (./dev test --long).
-// MINKE_SIMULATION_FAULTS=daemon,launcher,power,eio,full, descriptors,slow: those kinds of faults alone.
+// Every run of the tests uses 32 seeds. MINKE_SIMULATION_SEED=N runs only that seed and prints the events.
+// MINKE_SIMULATION_SECONDS=N continues with new seeds for so long (./dev test --long).
+// MINKE_SIMULATION_FAULTS=daemon,launcher,power,eio,full,descriptors,slow allows only these kinds of faults.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -69,7 +69,7 @@ TEST(SimulatedEngine, ABatchJobIsSubmittedRunsAndEnds) {
 
 char running_seed[64];
 
-// A broken invariant of the engine's own ends the program: which seed it was is said before.
+// If an invariant of the engine breaks, the program ends: prints the seed before.
 void name_seed(int) {
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, running_seed, std::strlen(running_seed));
 }
@@ -138,7 +138,7 @@ TEST(SimulatedCluster, KeepsEveryPromiseForALongTime) {
   const uint64_t seconds = variable("MINKE_SIMULATION_SECONDS");
   if (seconds == 0) GTEST_SKIP() << "MINKE_SIMULATION_SECONDS is not set";
   const auto begin = std::chrono::steady_clock::now();
-  // Others each time; the first is told, so that a run can be had again.
+  // Different seeds each time; prints the first one, so that the run can be repeated.
   uint64_t seed = static_cast<uint64_t>(std::chrono::system_clock::now().time_since_epoch().count());
   std::fprintf(stderr, "seeds from %llu on\n", static_cast<unsigned long long>(seed));
   uint64_t runs = 0;

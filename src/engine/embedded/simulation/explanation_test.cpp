@@ -1,4 +1,4 @@
-// minke why: what is said of jobs in each situation, and to whom.
+// minke why: the answers about jobs in each situation, and who may see what.
 #include "engine/embedded/answers/explanation.h"
 
 #include "api/explanation.pb.h"

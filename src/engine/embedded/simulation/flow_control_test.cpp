@@ -1,4 +1,4 @@
-// Long answers to a client that reads slowly, or not at all: what the daemon keeps for it, and what it does.
+// Long answers to a client that reads slowly or not at all: what the daemon keeps for it and does.
 #include "engine/embedded/server/flow_control.h"
 
 #include <gtest/gtest.h>
@@ -180,7 +180,7 @@ TEST_F(FlowControlTest, ThoseWhoWaitForAJobAreToldAsFastAsTheyRead) {
   EXPECT_EQ(told, kWaiters);
 }
 
-// A forecast after the other, each in its user's turn, and not the next request in between.
+// Forecasts are made one after the other, each in its user's turn, before the client's next request.
 TEST_F(FlowControlTest, AnExplanationIsALongAnswer) {
   rpc::ClientMessage message;
   message.set_request_id(7);

@@ -1,6 +1,6 @@
-// What becomes of a job in each state that it can be in when something happens to it that nobody asked for:
-// its program is killed, its time is over, its node goes down, the daemon or the launcher dies, the power
-// goes. With job_states_test.cpp, which has what is asked for, this is the table of its life.
+// What happens to a job in each of its states after an event that nobody asked for: its program is killed,
+// its time is over, its node goes down, the daemon or the launcher dies, the power goes. Together with
+// job_states_test.cpp, which has the requests, this is the table of a job's life.
 #include <gtest/gtest.h>
 
 #include <csignal>

@@ -1,5 +1,5 @@
-// What each request does to a job in each state that it can be in: the table of its life, and what is refused
-// with which of Slurm's errors.
+// The effect of each request on a job in each of its states, and which of Slurm's
+// errors a refused request gets.
 #include <gtest/gtest.h>
 
 #include "api/actions.pb.h"

@@ -1,5 +1,5 @@
-// scontrol update job: each field with a right value and a wrong one, on a job that waits and on one that
-// runs, by its owner, by another and by an operator.
+// scontrol update job: each field with a valid and an invalid value, on a pending and on a running job, by
+// its owner, by another user and by an operator.
 #include <gtest/gtest.h>
 
 #include "api/actions.pb.h"

@@ -1,4 +1,4 @@
-// Lists that are made in pieces: all of them is there, once, in messages of some hundred records.
+// Lists that are made in pieces: each record comes once, in messages of some hundred records.
 #include "engine/embedded/answers/listing_in_pieces.h"
 
 #include <set>

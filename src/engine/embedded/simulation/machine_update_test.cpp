@@ -1,5 +1,5 @@
-// scontrol update of nodes, partitions and reservations: what follows from which, and what is refused with
-// which of Slurm's errors.
+// scontrol update of nodes, partitions and reservations: the effects, and which of
+// Slurm's errors a refused update gets.
 #include <gtest/gtest.h>
 
 #include <initializer_list>

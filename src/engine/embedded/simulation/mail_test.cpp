@@ -1,4 +1,4 @@
-// Mail: which events are told of to whom, and the queue of what waits to be sent.
+// Mail: who is told of which event, and the queue of unsent messages.
 #include "engine/embedded/watching/mail.h"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-// Preemption: who gives way to whom, what becomes of him, and that nobody does so in vain.
+// Preemption: which job gives way to which, what happens to it, and that no job does so in vain.
 #include "engine/embedded/scheduling/preemption.h"
 
 #include "api/accounts.pb.h"

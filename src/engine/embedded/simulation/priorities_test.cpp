@@ -1,4 +1,4 @@
-// Priorities: what they are made of, when they change, and that they decide who starts.
+// Priorities: their terms, when they change, and that they decide which job starts.
 #include "engine/embedded/scheduling/priorities.h"
 
 #include "api/accounts.pb.h"
@@ -132,7 +132,7 @@ TEST_F(PrioritiesTest, TheHighestStartsFirst) {
   EXPECT_EQ(state(small), JOB_PENDING);
 }
 
-// Fair share: who has used much comes later, and less so as time goes by.
+// Fair share: users with much usage come later, and less so as time passes.
 TEST_F(PrioritiesTest, WhoHasUsedMuchComesLater) {
   start_weighing("weight_fair_share = 10000\nhalf_life = \"1-0\"\n");
   rpc::ClientMessage change = change_of_accounts();

@@ -1,5 +1,5 @@
-// Quotas: whose jobs wait because of what he has in a tier of storage, for how long, and how often it is
-// counted.
+// Quotas: which users' jobs wait because of their use of a storage tier, for how
+// long, and how often it is counted.
 #include "engine/embedded/accounts/quotas.h"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-// Requests whose answer was lost with the daemon, and that are sent again: what was done is not refused, and
-// not done twice.
+// Repeated requests whose answer was lost with the daemon: an action that was carried out is
+// neither refused nor done twice.
 #include <gtest/gtest.h>
 
 #include <functional>

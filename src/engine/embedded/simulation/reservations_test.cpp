@@ -1,5 +1,5 @@
-// Reservations as time goes by: when they begin and end, recur, leave, take other nodes, and what that does
-// to the jobs in them and to those beside them. machine_update_test.cpp has how they are made and changed.
+// Reservations over time: they begin, end, recur, are removed and replace nodes, with the effects on jobs
+// inside and outside. machine_update_test.cpp has their creation and changes.
 #include "engine/embedded/scheduling/reservations.h"
 
 #include <ctime>

@@ -1,4 +1,4 @@
-// What becomes of steps where a daemon, its launcher, or the answer to their srun is lost.
+// What happens to steps when a daemon, its launcher, or the answer to their srun is lost.
 #include <gtest/gtest.h>
 
 #include <limits>

@@ -1,4 +1,4 @@
-// What a daemon that comes back makes of what it finds: in the store, and at the launcher.
+// How a restarted daemon handles what it finds in the store and at the launcher.
 #include <gtest/gtest.h>
 
 #include <vector>

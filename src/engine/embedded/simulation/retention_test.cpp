@@ -1,4 +1,4 @@
-// How long the record of ended jobs is kept.
+// Retention: how long records of ended jobs are kept.
 #include "engine/embedded/watching/retention.h"
 
 #include "api/accounting.pb.h"

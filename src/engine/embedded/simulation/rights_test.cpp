@@ -1,4 +1,4 @@
-// Who may ask what: every kind of request by a job's owner, by another user, by operators and administrators.
+// Rights: every kind of request by a job's owner, by another user, by operators and by administrators.
 #include "engine/embedded/accounts/rights.h"
 
 #include <map>

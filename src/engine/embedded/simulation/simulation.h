@@ -8,13 +8,13 @@
 // What must hold, by the names of findings:
 //   lost          an acknowledged job, or a step that ended, is in no record
 //   twice         a program ran more often than its job allowed
-//   waits         something that could run, and does not, or does not end
-//   outcome       a job ended otherwise than its program did, and nobody and no fault had a hand in it
-//   step-number   two steps of one run have one number
-//   over-limit    more runs than the node has room for, or than an account may have
-//   usage         what an account has used is not what its jobs used
-//   orphan        a process, or a directory, outlives its job
-//   answer        a request was refused that should not have been
+//   waits         something could run or end, and does not
+//   outcome       a job ended differently from its program, without any user or fault as the cause
+//   step-number   two steps of one run have the same number
+//   over-limit    more jobs run than the node has room for, or than an account may have
+//   usage         an account's usage differs from that of its jobs
+//   orphan        a process or a directory outlives its job
+//   answer        a valid request was refused
 //
 // Equal seeds and options give equal runs; digest() proves it.
 #pragma once

@@ -1,5 +1,5 @@
-// What is refused when it is submitted, and with which of Slurm's errors; and what each sort of dependency
-// makes of each end of the job that it names.
+// Which submissions are refused with which of Slurm's errors, and the effect of each kind of dependency for
+// each way in which the named job can end.
 #include <gtest/gtest.h>
 
 #include <functional>

@@ -1,4 +1,4 @@
-// What is ordered of a job's processes, and when: not before it is stored why, whoever is killed in between.
+// Orders to a job's processes are sent only when their reason is stored, whatever is killed in between.
 #include <gtest/gtest.h>
 
 #include <functional>

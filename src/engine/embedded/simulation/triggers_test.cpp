@@ -1,4 +1,4 @@
-// strigger: what pulls a trigger, when its program runs and with what words, and that it does so once.
+// strigger: which events fire a trigger, when its program runs with which arguments, and that it runs once.
 #include "engine/embedded/watching/triggers.h"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-// What one user may have of the daemon at a time, where it is used up by requests: who is over it is told
-// which budget it is, and nobody else notices.
+// Budgets: what one user may use of the daemon at a time. A user over a budget is told which one,
+// and other users do not notice.
 #include <fcntl.h>
 #include <unistd.h>
 

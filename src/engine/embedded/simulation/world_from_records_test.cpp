@@ -1,8 +1,8 @@
-// sched::World, built of nothing but the records that clients are given, says of every job what the engine
-// itself says of it: when it starts, where, why it waits, and how many are before it.
+// A sched::World built from nothing but the records that clients get agrees with the engine about every job:
+// when and where it starts, why it waits, and how many jobs are before it.
 //
-// Of random clusters at random moments, without limits of accounts, which no record tells.
-// MINKE_WORLD_SEED=N runs that seed alone.
+// Uses random clusters at random moments without limits of accounts, which records do not show.
+// MINKE_WORLD_SEED=N runs only that seed.
 #include "sched/world.h"
 
 #include <cstdlib>

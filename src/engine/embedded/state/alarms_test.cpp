@@ -1,4 +1,4 @@
-// Alarms: one a job, the earliest first, none left over.
+// Alarms: one per job, the earliest first, none left over.
 #include "engine/embedded/state/alarms.h"
 
 #include <gtest/gtest.h>

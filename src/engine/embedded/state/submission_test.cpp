@@ -1,4 +1,4 @@
-// What short lists read of a submission is what the whole of it says.
+// The fields that short lists read from a submission equal those of the whole spec.
 #include <gtest/gtest.h>
 
 #include "engine/embedded/state/job.h"

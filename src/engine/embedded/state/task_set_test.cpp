@@ -1,4 +1,4 @@
-// TaskSet: the tasks of an array that wait, checked against a plain set of numbers.
+// TaskSet, checked against a plain set of numbers.
 #include <gtest/gtest.h>
 
 #include <random>

@@ -1,4 +1,4 @@
-// Where the tasks of a step go.
+// The placement of a step's tasks.
 #include "engine/embedded/steps/step_layout.h"
 
 #include <gtest/gtest.h>

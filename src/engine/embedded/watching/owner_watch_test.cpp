@@ -1,4 +1,4 @@
-// The end of a process that owns something: told once, of that process, and not after nobody asks any more.
+// The end of a watched process is reported once, for that process only, and not after the watch is gone.
 #include "engine/embedded/watching/owner_watch.h"
 
 #include <gtest/gtest.h>
