@@ -144,13 +144,12 @@ class Checks:
             return True
         if job.kind == "alone":
             code, said = self.cluster.exits.get(job.number, (0, ""))
-            # srun says why, but where the answer was lost with a daemon. A launcher may be killed between a program's end
-            # and its note of it: the step is lost then, though all of it ran.
-            unfinished = last.restarts not in run.ends and "Unable to create step" not in said
-            lost = code != 0 and (unfinished or "Node failure" in said)
+            # srun says why. A launcher may be killed between a program's end and its note of it: the step is lost then,
+            # though all of it ran.
+            lost = code != 0 and ("Node failure" in said or "the launcher was restarted" in said)
             return job.submitter_killed or (self.killed.launchers > 0 and lost)
-        if last.state == "CANCELLED" or (last.state == "FAILED" and last.code == "0:15"):
-            return job.cancelling  # the daemon may be killed between its signal and what it stores of it
+        if last.state == "CANCELLED":
+            return job.cancelling
         if last.state == "NODE_FAIL":
             return not job.requeued and (self.killed.launchers > 0 or self.killed.power)
         return last.raw in self.killed.shells and last.state == "FAILED" and last.code == "0:9"
@@ -161,8 +160,8 @@ class Checks:
         recorded = collections.defaultdict(list)
         for row in self.steps_of[number]:
             recorded[row.raw.partition(".")[2]].append(row.state)
-        # A step is launched while its start is being committed, and no srun may be left that heard of it.
-        durable = not self.killed.power and not job.submitter_killed
+        # A step is launched while its start is being committed.
+        durable = not self.killed.power
         began = collections.Counter()
         taken: set[tuple[int, str]] = set()
         for (restart, index), numbers in run.steps.items():

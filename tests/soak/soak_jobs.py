@@ -171,8 +171,7 @@ class Submitter(threading.Thread):
         elif job.kind == "held":
             while (done := self.cluster.run("scontrol", "release", job.job, timeout=120)).returncode == -9:
                 continue
-            # Sent again when its answer was lost, it may find a job that has run.
-            if done.returncode != 0 and "completing or completed" not in done.stderr:
+            if done.returncode != 0:
                 self.problems.append(f"{job.name}: scontrol release {job.job}: {done.returncode} {done.stderr.strip()}")
 
     def _follow(self, what, job: Job) -> None:
