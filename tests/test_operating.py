@@ -124,14 +124,21 @@ def test_changes_outlive_the_daemon(cluster):
     assert (field(shown, "MaxTime"), field(shown, "Hidden"), field(shown, "PriorityTier")) == ("00:10:00", "YES", "7")
     assert field(shown, "Default") == "NO" and field(partition(cluster, "new"), "Default") == "YES"
     assert cluster.state(running) == "RUNNING"
-    # What the file says counts where it has changed since, or is read again.
+    # What the file says counts where it has changed since; the rest stays as it was changed here.
     path = cluster.directory / "minke.toml"
     path.write_text(path.read_text().replace("default = true", 'default = true\nmax_time = "20"'))
     cluster.kill()
     shown = partition(cluster)
-    assert (field(shown, "MaxTime"), field(shown, "PriorityTier")) == ("00:20:00", "1")
+    assert (field(shown, "MaxTime"), field(shown, "PriorityTier")) == ("00:20:00", "7")
+    update(cluster, "partitionname=main", "allowaccounts=lab", "maxtime=5")
     cluster.run("scontrol", "reconfigure", check=0)
-    assert field(node(cluster, "n2"), "Weight") == "1" and field(node(cluster, "n2"), "State") == "IDLE+FAIL"
+    shown = partition(cluster)
+    assert (field(shown, "MaxTime"), field(shown, "AllowAccounts")) == ("00:05:00", "lab")
+    assert (field(node(cluster, "n2"), "Weight"), field(node(cluster, "n2"), "State")) == ("5", "IDLE+FAIL")
+    path.write_text(path.read_text().replace('max_time = "20"', 'max_time = "30"'))
+    cluster.run("scontrol", "reconfigure", check=0)
+    shown = partition(cluster)
+    assert (field(shown, "MaxTime"), field(shown, "AllowAccounts")) == ("00:30:00", "lab")
 
 
 def test_properties_of_partitions(cluster):

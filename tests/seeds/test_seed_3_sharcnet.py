@@ -42,7 +42,6 @@ def test_3_01_partitions_of_some_accounts_by_the_configuration(tmp_path):
 
 
 @pytest.mark.parametrize("command", [("scontrol", "reconfigure"), ("minke", "software", "scan")], ids=["reconfigure", "scan"])
-@pytest.mark.xfail(strict=True, reason="the partition is open to all accounts afterwards")
 def test_3_01_a_restricted_partition_stays_so(sharcnet, command):
     try:
         sharcnet.root_run(*command)

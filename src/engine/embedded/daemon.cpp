@@ -444,10 +444,11 @@ Status Daemon::reconfigure() {
         "minke down --keep-jobs, then minke up",
         kNotSupported);
   }
+  const std::vector<PartitionRecord> before = std::move(config.partitions);
   config = std::move(*read);
   files_ = files_of(config);
   core_->software.load(config.home);
-  core_->nodes->reconfigure();
+  core_->nodes->reconfigure(before);
   core_->priorities->policy_changed();
   core_->accounts->policy_changed();
   core_->quotas->configuration_changed();

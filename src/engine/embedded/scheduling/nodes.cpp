@@ -6,6 +6,7 @@
 #include "accounts/account_book.h"
 #include "api/field.pb.h"
 #include "api/updates.pb.h"
+#include "config/changed_fields.h"
 #include "config/partition_fields.h"
 #include "engine/embedded/core.h"
 #include "model/error.h"
@@ -152,22 +153,19 @@ void Nodes::keep(const PartitionRecord& partition) {
   core_.committer.row_changed(store::kPartitions.row(stored));
 }
 
-void Nodes::reconfigure() {
-  for (const NodeRecord& given : core_.config.nodes) {
-    for (NodeRecord& node : nodes_) {
-      if (node.name() != given.name()) continue;
-      node.set_weight(given.weight());
-      *node.mutable_features() = *node.mutable_active_features() = given.features();
-      keep(node);
-    }
-  }
+void Nodes::reconfigure(const std::vector<PartitionRecord>& before) {
   std::erase_if(partitions_, [&](const PartitionRecord& partition) {
     return !partition.created() && configured(partition.name()) == nullptr && !has_jobs(partition.name());
   });
   for (const PartitionRecord& given : core_.config.partitions) {
     const PartitionRecord* present = find_partition(given.name());
+    const auto old = std::find_if(before.begin(), before.end(),
+                                  [&](const PartitionRecord& one) { return one.name() == given.name(); });
     PartitionRecord next = given;
-    if (present != nullptr) next.set_state(present->state());
+    if (present != nullptr) {
+      if (old != before.end()) next = config::with_changes(*old, given, *present);
+      next.set_state(present->state());
+    }
     replace(next);
     keep(next);
   }
@@ -185,12 +183,19 @@ void Nodes::restore(store::LoadedRows& rows) {
 
 void Nodes::restore(PartitionRecord stored) {
   const PartitionRecord* present = find_partition(stored.name());
-  if (present != nullptr && configured(stored.name())->SerializeAsString() != stored.configured()) {
-    PartitionRecord next = *present;  // the file has changed since, and takes precedence
+  PartitionRecord before;
+  if (present != nullptr && !before.ParseFromString(stored.configured())) {
+    PartitionRecord next = *present;  // nobody knows what the file changed since: it counts
     next.set_state(stored.state());
     replace(next);
   } else if (present != nullptr || stored.created()) {
-    // Nodes may have been removed from the configuration.
+    stored.clear_configured();
+    if (const PartitionRecord* now = configured(stored.name()); now != nullptr && !stored.created()) {
+      const std::string state = stored.state();
+      stored = config::with_changes(before, *now, stored);
+      stored.set_state(state);
+    }
+    // Nodes may have gone from the configuration since.
     auto members = text::expand_hostlist(stored.nodes());
     if (members) std::erase_if(*members, [&](const std::string& node) { return find_node(node) == nullptr; });
     if (!members || members->empty()) return;

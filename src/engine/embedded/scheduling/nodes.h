@@ -39,9 +39,9 @@ class Nodes {
  public:
   explicit Nodes(Core& core);
 
-  // Applies the configuration again, except to states and to partitions that operators created. A partition
-  // that it no longer has stays while it has jobs.
-  void reconfigure();
+  // Applies what the files changed of partitions. What they did not change stays as operators left it. A
+  // partition that they no longer have stays while it has jobs. `before`: what the files said until now.
+  void reconfigure(const std::vector<model::PartitionRecord>& before);
   // Applies the changes that operators made before the restart.
   void restore(store::LoadedRows& rows);
 
