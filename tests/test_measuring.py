@@ -156,6 +156,27 @@ def fetch(port: int, path: str = "/metrics") -> str:
         return answer.read().decode()
 
 
+def test_reconfigure_serves_metrics_elsewhere(cluster, ports):
+    cluster.run("sinfo", check=0)
+    path = pathlib.Path(cluster.environment["MINKE_CONFIG"])
+    before = path.read_text()
+
+    def served(port):
+        try:
+            return "slurm_nodes" in fetch(port)
+        except OSError:
+            return False
+    first, second = ports.take(), ports.take()
+    for port, other in ((first, second), (second, first)):
+        path.write_text(f'metrics = "127.0.0.1:{port}"\n' + before)
+        cluster.run("scontrol", "reconfigure", check=0)
+        poll(lambda: served(port), what="an answer")
+        poll(lambda: not served(other), what="the end of the other")
+    path.write_text(before)
+    cluster.run("scontrol", "reconfigure", check=0)
+    poll(lambda: not served(second), what="the end of both")
+
+
 def test_metrics(gpu_cluster, ports):  # noqa: F811
     port = ports.take()
     cluster = gpu_cluster(f"0 0 GPU-aaa 81559 {H100}", "use 0 80 40000 300000 1000000 1980",

@@ -456,6 +456,7 @@ Status Daemon::reconfigure() {
   core_->storage_keeping->start();
   core_->retention->policy_changed();
   core_->triggers->reconfigured();
+  metrics_->configuration_changed();
   os::log_info("the configuration was read again");
   return {};
 }

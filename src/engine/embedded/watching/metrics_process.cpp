@@ -16,19 +16,19 @@ namespace minke::engine {
 
 void MetricsProcess::start() {
   const std::string& home = core_.config.home;
-  if (core_.config.metrics.empty()) return;
+  address_ = core_.config.metrics;
+  if (address_.empty()) return;
   static constexpr std::chrono::seconds kBeforeNextTry{10};
   if (!timer_) timer_ = core_.loop.make_timer([this] { start(); });
   int pipe[2];
   if (::pipe2(pipe, O_CLOEXEC) != 0) return timer_->set_after(kBeforeNextTry);
   lifeline_.reset(pipe[1]);
   const os::UniqueFd input(pipe[0]);
-  auto output =
-      os::start_detached({.argv = os::helper_command(os::Helper::kMetricsServer,
-                                                     {"--home", home, "--listen", core_.config.metrics}),
-                          .log_path = home + "/metrics.log",
-                          .without_variables = {"SLURM_*"},
-                          .input = input.get()});
+  auto output = os::start_detached(
+      {.argv = os::helper_command(os::Helper::kMetricsServer, {"--home", home, "--listen", address_}),
+       .log_path = home + "/metrics.log",
+       .without_variables = {"SLURM_*"},
+       .input = input.get()});
   if (!output) {
     os::log_warning("/metrics is not served: " + output.error().message);
     return timer_->set_after(kBeforeNextTry);
@@ -39,6 +39,15 @@ void MetricsProcess::start() {
     timer_->set_after(kBeforeNextTry);
     watch_.reset();
   });
+}
+
+void MetricsProcess::configuration_changed() {
+  if (address_ == core_.config.metrics) return;
+  if (timer_) timer_->cancel();
+  watch_.reset();
+  output_.reset();
+  lifeline_.reset();  // the one that serves the old address ends
+  start();
 }
 
 }  // namespace minke::engine
