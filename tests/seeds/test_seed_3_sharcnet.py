@@ -25,7 +25,6 @@ def test_3_01_who_contributes_nothing_has_four_hours(sharcnet):
     assert sharcnet.contributor.output(job) == "contributed\n"
 
 
-@pytest.mark.xfail(strict=True, reason="the account by default is not taken: `is not for account `, and no name")
 def test_3_01_contributors_need_not_name_their_account(sharcnet):
     assert submitted(types(sharcnet.contributor, "sqsub -r 6d -o log true"))
 

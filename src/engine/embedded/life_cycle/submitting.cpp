@@ -44,6 +44,10 @@ void take_default_memory(JobSpec& spec, const PartitionRecord& partition) {
   }
 }
 
+std::string first_of(const std::string& list) {
+  return list.substr(0, list.find(','));
+}
+
 }  // namespace
 
 Result<JobSpec> Submitting::complete_spec(const JobSpec& given) const {
@@ -129,11 +133,15 @@ Status Submitting::check(JobSpec& spec, uint32_t uid, Charges& charges) const {
   if (const Status admitted = core_.reservations->admits(spec, uid); !admitted) return admitted;
   if (const Status room = core_.reservations->has_room(spec); !room) return room;
   if (const Status bearable = check_array(spec); !bearable) return bearable;
-  if (const Status admitted = core_.nodes->choose_partitions(spec, uid); !admitted) return admitted;
+  // What is wrong with its account is told where it is charged.
+  JobSpec named = spec;
+  const bool charged = core_.accounts->choose(named, uid).has_value();
+  if (const Status admitted = core_.nodes->choose_partitions(spec, uid, charged ? named : spec); !admitted)
+    return admitted;
   std::string partitions;
   if (const Status possible = core_.scheduling->check(spec, partitions); !possible) return possible;
   spec.set_partition(partitions);
-  const std::string partition = partitions.substr(0, partitions.find(','));
+  const std::string partition = first_of(partitions);
   const auto charge = charge_for(spec, partition, uid);
   if (!charge) return failure(charge.error());
   charges.push_back(*charge);

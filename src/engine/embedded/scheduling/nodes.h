@@ -69,6 +69,8 @@ class Nodes {
   // serves a kind. `spec` gets the list of the chosen partitions. If there is none, the error is the first
   // partition's reason to refuse the job.
   Status choose_partitions(model::JobSpec& spec, uint32_t uid) const;
+  // The same for a job whose account and QOS, where it names none, are those of `named`.
+  Status choose_partitions(model::JobSpec& spec, uint32_t uid, const model::JobSpec& named) const;
 
  private:
   std::string route(const model::JobSpec& spec) const;  // empty: no partition serves it

@@ -23,7 +23,8 @@ bool has(const google::protobuf::RepeatedPtrField<std::string>& list, const std:
   return std::find(list.begin(), list.end(), word) != list.end();
 }
 
-Status admits(const PartitionRecord& partition, const JobSpec& spec, uint32_t uid) {
+// `named` tells its account and QOS.
+Status admits(const PartitionRecord& partition, const JobSpec& spec, const JobSpec& named, uint32_t uid) {
   if (partition.state() == "DRAIN" || partition.state() == "INACTIVE")
     return failure("partition " + partition.name() + " takes no jobs", kPartitionNotAvailable);
   if ((partition.root_only() && uid != 0) || (partition.disable_root_jobs() && uid == 0) ||
@@ -39,10 +40,14 @@ Status admits(const PartitionRecord& partition, const JobSpec& spec, uint32_t ui
     if (!allowed.empty()) return !has(allowed, word);
     return has(denied, word);
   };
-  if (refused(partition.allow_accounts(), partition.deny_accounts(), spec.account()))
-    return failure("partition " + partition.name() + " is not for account " + spec.account(),
-                   kInvalidAccount);
-  if (refused(partition.allow_qos(), partition.deny_qos(), spec.qos().empty() ? "normal" : spec.qos()))
+  if (refused(partition.allow_accounts(), partition.deny_accounts(), named.account())) {
+    return failure(
+        named.account().empty()
+            ? "partition " + partition.name() + " is for some accounts only: name one with --account"
+            : "partition " + partition.name() + " is not for account " + named.account(),
+        kInvalidAccount);
+  }
+  if (refused(partition.allow_qos(), partition.deny_qos(), named.qos().empty() ? "normal" : named.qos()))
     return failure("partition " + partition.name() + " is not for this QOS", kInvalidQos);
   return {};
 }
@@ -60,6 +65,10 @@ void spread_memory(const PartitionRecord& partition, JobSpec& spec) {
 }  // namespace
 
 Status Nodes::choose_partitions(JobSpec& spec, uint32_t uid) const {
+  return choose_partitions(spec, uid, spec);
+}
+
+Status Nodes::choose_partitions(JobSpec& spec, uint32_t uid, const JobSpec& named) const {
   if (spec.partition() == "default" && find_partition("default") == nullptr) spec.clear_partition();
   if (spec.partition().empty() && !core_.config.serves.empty()) {
     spec.set_partition(route(spec));
@@ -71,7 +80,7 @@ Status Nodes::choose_partitions(JobSpec& spec, uint32_t uid) const {
   for (const std::string& name : make_submission(0, spec, default_partition().name()).partitions) {
     const PartitionRecord* partition = find_partition(name);
     if (partition == nullptr) return failure("there is no partition " + name, kInvalidPartitionName);
-    const Status admitted = admits(*partition, spec, uid);
+    const Status admitted = admits(*partition, spec, named, uid);
     if (admitted) {
       admitting += (admitting.empty() ? "" : ",") + name;
     } else if (first) {
