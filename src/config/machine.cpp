@@ -184,6 +184,24 @@ void read_service(Table& table, PartitionTable& given) {
     if (kind != "cpu" && kind != "gpu" && kind != "whole" && kind != "interactive")
       return failure("must be of cpu, gpu, whole and interactive");
     given.serves.push_back(kind);
+// Reads who may use it: "a,b" is a list as well.
+void read_admission(Table& table, model::PartitionRecord& partition) {
+  const auto list = [&](std::string_view key, google::protobuf::RepeatedPtrField<std::string>& names) {
+    table.texts(key, [&names](const std::string& given) -> Status {
+      for (const std::string_view name : text::split(given, ',')) {
+        if (text::trim(name).empty()) return failure("must be names");
+        *names.Add() = text::trim(name);
+      }
+      return {};
+    });
+  };
+  list("allow_accounts", *partition.mutable_allow_accounts());
+  list("deny_accounts", *partition.mutable_deny_accounts());
+  list("allow_groups", *partition.mutable_allow_groups());
+  list("allow_qos", *partition.mutable_allow_qos());
+  list("deny_qos", *partition.mutable_deny_qos());
+}
+
     return {};
   });
   table.text("billing_weights", [&](const std::string& weights) -> Status {
@@ -265,6 +283,7 @@ Status read_partition(const toml::table& from, const std::string& path, Configur
     return failure(where(from, path) + "a [[partition]] needs a name without commas and spaces");
   const auto members = nodes_of(given, config);
   if (!members) return failure(where(from, path) + members.error().message);
+  read_admission(table, given.record);
   for (const auto& other : config.partitions) {
     if (other.name() == given.name)
       return failure(where(from, path) + "there are two partitions " + given.name);

@@ -29,7 +29,6 @@ def test_3_01_contributors_need_not_name_their_account(sharcnet):
     assert submitted(types(sharcnet.contributor, "sqsub -r 6d -o log true"))
 
 
-@pytest.mark.xfail(strict=True, reason="allow_accounts is not known in minke.toml")
 def test_3_01_partitions_of_some_accounts_by_the_configuration(tmp_path):
     one = Cluster(tmp_path)
     (tmp_path / "minke.toml").write_text('[[partition]]\nname = "contributed"\nallow_accounts = "contributors"\n')
