@@ -119,6 +119,36 @@ def test_one_partition_of_a_list_or_all(new_cluster):
     assert partition_of(cluster, "-t1:00:00", "-p", "short,long") == "short,long"
 
 
+PER_GPU = """
+[[partition]]
+name = "share"
+share_per_gpu = true
+
+[[partition]]
+name = "given"
+default_cpus_per_gpu = 2
+default_mem_per_gpu = "100M"
+"""
+
+
+def test_what_comes_with_a_gpu(new_cluster):
+    cluster = new_cluster("per_gpu", Machine(nodes=1, cpus=8, memory=4000, gpus="a100:4", extra=PER_GPU))
+
+    def has(*options):
+        job = cluster.submit("env | grep -c SLURM_.*PER_GPU", *options)
+        assert cluster.output(job) == "0\n"  # it is no request, which a step would repeat
+        return cluster.sacct("-X", "-j", job, format="AllocTRES")[0][0]
+    assert has("-p", "share", "--gpus=a100:2").startswith("billing=4,cpu=4,gres/gpu=2,mem=2000M")
+    assert has("-p", "given", "--gpus=1").startswith("billing=2,cpu=2,gres/gpu=1,mem=100M")
+    assert has("-p", "given", "--gpus=1", "-c1", "--mem=50M").startswith("billing=1,cpu=1,gres/gpu=1,mem=50M")
+    assert "cpu=1," in has("-p", "share")
+    assert "JobDefaults=DefCpuPerGPU=2,DefMemPerGPU=1000" in cluster.run("scontrol", "show", "partition", "share").stdout
+    cluster.run("scontrol", "update", "partitionname=share", "jobdefaults=DefCpuPerGPU=3", check=0)
+    shown = cluster.run("scontrol", "show", "partition", "share").stdout
+    assert "JobDefaults=DefCpuPerGPU=3\n" in shown
+    assert "cpu=3," in has("-p", "share", "--gpus=1")
+
+
 ACCOUNTS = '[accounting]\nenforce = ["limits"]\nsplit_accounts = true\nask_account = true\n'
 
 

@@ -359,3 +359,4 @@ Result<Configuration> load_configuration(const std::string& home, const std::str
 }
 
 }  // namespace minke::config
+  set_shares_of_gpus(*config);

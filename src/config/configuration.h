@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -94,7 +95,9 @@ struct Configuration {
   PrologConfiguration prologs;
   std::vector<std::pair<std::string, accounts::TresWeights>> billing;  // by partition; missing: the CPUs
   std::map<std::string, std::vector<std::string>> serves;  // by partition: kinds of jobs that name none
-  uint32_t first_job_id = 1;                               // of a cluster that has had no job yet
+  std::set<std::string> shared_by_gpu;  // partitions where a share of the node comes with each of its GPUs
+  bool interactive_step = true;         // salloc's shell is a step on the first node (use_interactive_step)
+  uint32_t first_job_id = 1;            // of a cluster that has had no job yet
 };
 
 // `machine` is what this machine offers: the node if the file declares none, and the defaults of

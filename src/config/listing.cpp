@@ -172,7 +172,17 @@ constexpr Parameter kParameters[] = {
     {"JobContainerType", "job_container/none"},
     {"JobCredentialPrivateKey", ""},
     {"JobCredentialPublicCertificate", ""},
-    {"JobDefaults", ""},
+    {"JobDefaults", nullptr,
+     [](const ListingFacts& f) -> std::string {
+       const model::PartitionRecord& all = f.config.partition_defaults;
+       std::string list;
+       if (all.has_default_cpus_per_gpu())
+         list = "DefCpuPerGPU=" + std::to_string(all.default_cpus_per_gpu());
+       if (all.has_default_mem_per_gpu_mib())
+         list += (list.empty() ? "DefMemPerGPU=" : ",DefMemPerGPU=") +
+                 std::to_string(all.default_mem_per_gpu_mib());
+       return list;
+     }},
     {"JobFileAppend", "0"},
     {"JobRequeue", nullptr,
      [](const ListingFacts& f) -> std::string { return f.config.requeue_by_default ? "1" : "0"; }},

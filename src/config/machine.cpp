@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <limits>
 #include <vector>
 
 #include "config/table.h"
@@ -128,6 +129,7 @@ struct PartitionTable {
   std::string name, nodes = "ALL", state = "UP";
   model::PartitionRecord record = default_partition();
   std::vector<std::string> serves;
+  bool share_per_gpu = false;
   accounts::TresWeights weights;
 };
 
@@ -138,6 +140,7 @@ void read_members(Table& table, PartitionTable& given) {
   table.text("nodes", given.nodes);
   table.boolean("default", [&](bool value) { partition.set_is_default(value); });
   table.boolean("offline", [&](bool value) { partition.set_offline(value); });
+  table.boolean("share_per_gpu", [&](bool value) { given.share_per_gpu = value; });
   table.boolean("hidden", [&](bool value) { partition.set_hidden(value); });
   table.boolean("exclusive", [&](bool value) {
     partition.set_exclusive(value);
@@ -162,6 +165,9 @@ void read_limits(Table& table, model::PartitionRecord& partition) {
   });
   table.number("priority_tier", 0, 65533,
                [&](int64_t value) { partition.set_priority_tier(static_cast<uint32_t>(value)); });
+  table.number("default_cpus_per_gpu", 1, 65536,
+               [&](int64_t value) { partition.set_default_cpus_per_gpu(static_cast<uint32_t>(value)); });
+  table.mib("default_mem_per_gpu", [&](uint64_t value) { partition.set_default_mem_per_gpu_mib(value); });
   table.mib("default_mem_per_cpu", [&](uint64_t value) { partition.set_default_mem_per_cpu_mib(value); });
   table.mib("default_mem_per_node", [&](uint64_t value) { partition.set_default_mem_per_node_mib(value); });
   table.mib("max_mem_per_cpu", [&](uint64_t value) { partition.set_max_mem_per_cpu_mib(value); });
@@ -178,12 +184,6 @@ void read_limits(Table& table, model::PartitionRecord& partition) {
   });
 }
 
-// Reads whom it serves, at what price, and whether it does at all.
-void read_service(Table& table, PartitionTable& given) {
-  table.texts("serves", [&](const std::string& kind) -> Status {
-    if (kind != "cpu" && kind != "gpu" && kind != "whole" && kind != "interactive")
-      return failure("must be of cpu, gpu, whole and interactive");
-    given.serves.push_back(kind);
 // Reads who may use it: "a,b" is a list as well.
 void read_admission(Table& table, model::PartitionRecord& partition) {
   const auto list = [&](std::string_view key, google::protobuf::RepeatedPtrField<std::string>& names) {
@@ -202,6 +202,12 @@ void read_admission(Table& table, model::PartitionRecord& partition) {
   list("deny_qos", *partition.mutable_deny_qos());
 }
 
+// Reads whom it serves, at what price, and whether it does at all.
+void read_service(Table& table, PartitionTable& given) {
+  table.texts("serves", [&](const std::string& kind) -> Status {
+    if (kind != "cpu" && kind != "gpu" && kind != "whole" && kind != "interactive")
+      return failure("must be of cpu, gpu, whole and interactive");
+    given.serves.push_back(kind);
     return {};
   });
   table.text("billing_weights", [&](const std::string& weights) -> Status {
@@ -277,24 +283,45 @@ Status read_partition(const toml::table& from, const std::string& path, Configur
   PartitionTable given;
   read_members(table, given);
   read_limits(table, given.record);
+  read_admission(table, given.record);
   read_service(table, given);
   if (const Status finished = table.finish(); !finished) return finished;
   if (given.name.empty() || given.name.find_first_of(", \t") != std::string::npos)
     return failure(where(from, path) + "a [[partition]] needs a name without commas and spaces");
   const auto members = nodes_of(given, config);
   if (!members) return failure(where(from, path) + members.error().message);
-  read_admission(table, given.record);
   for (const auto& other : config.partitions) {
     if (other.name() == given.name)
       return failure(where(from, path) + "there are two partitions " + given.name);
   }
   if (!given.weights.empty()) config.billing.emplace_back(given.name, std::move(given.weights));
+  if (given.share_per_gpu) config.shared_by_gpu.insert(given.name);
   if (!given.serves.empty()) config.serves[given.name] = std::move(given.serves);
   given.record.set_name(given.name);
   given.record.set_state(given.state);
   given.record.set_nodes(text::compress_hostlist_sorted(*members));
   config.partitions.push_back(std::move(given.record));
   return {};
+}
+
+void set_shares_of_gpus(Configuration& config) {
+  for (model::PartitionRecord& partition : config.partitions) {
+    const auto members = text::expand_hostlist(partition.nodes());
+    if (!config.shared_by_gpu.contains(partition.name()) || !members) continue;
+    uint64_t cpus = std::numeric_limits<uint32_t>::max(), mib = std::numeric_limits<uint64_t>::max();
+    for (const model::NodeRecord& node : config.nodes) {
+      if (std::find(members->begin(), members->end(), node.name()) == members->end()) continue;
+      uint64_t gpus = 0;
+      for (const model::Gres& gres : node.gres()) gpus += gres.name() == "gpu" ? gres.count() : 0;
+      if (gpus == 0) continue;
+      cpus = std::min(cpus, std::max<uint64_t>(1, node.cpus() / gpus));
+      mib = std::min(mib, node.memory_mib() / gpus);
+    }
+    if (mib == std::numeric_limits<uint64_t>::max()) continue;  // it has no GPUs
+    if (!partition.has_default_cpus_per_gpu())
+      partition.set_default_cpus_per_gpu(static_cast<uint32_t>(cpus));
+    if (!partition.has_default_mem_per_gpu_mib()) partition.set_default_mem_per_gpu_mib(mib);
+  }
 }
 
 }  // namespace minke::config

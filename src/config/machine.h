@@ -20,6 +20,10 @@ Status read_node(const toml::table& from, const std::string& path, const model::
                  Configuration& config);
 Status read_partition(const toml::table& from, const std::string& path, Configuration& config);
 
+// Where a share of the node comes with each GPU (share_per_gpu): the smallest of the partition's nodes, once
+// it is known how many GPUs they have.
+void set_shares_of_gpus(Configuration& config);
+
 // Gives the node shards of its GPUs: of all virtual ones; for real ones those of one, until the number of
 // GPUs is known. Fails if that is too many.
 Status add_shards(model::NodeRecord& node, uint32_t each);

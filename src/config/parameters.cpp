@@ -140,7 +140,9 @@ constexpr Parameter kUsed[] = {
        config.cluster_name = text::lower_case(value);
        return {};
      }},
+    {"DefCpuPerGPU", [](Configuration& c, Value v) { return of_partitions(c, "DefCpuPerGPU", v); }},
     {"DefMemPerCPU", [](Configuration& c, Value v) { return of_partitions(c, "DefMemPerCPU", v); }},
+    {"DefMemPerGPU", [](Configuration& c, Value v) { return of_partitions(c, "DefMemPerGPU", v); }},
     {"DefMemPerNode", [](Configuration& c, Value v) { return of_partitions(c, "DefMemPerNode", v); }},
     {"DisableRootJobs", [](Configuration& c, Value v) { return of_partitions(c, "DisableRootJobs", v); }},
     {"EnforcePartLimits",
@@ -264,8 +266,6 @@ constexpr std::string_view kKnown[] = {"AccountingStorageLoc",
                                        "ControlMachine",
                                        "CryptoType",
                                        "DataParserParameters",
-                                       "DefCPUPerGPU",
-                                       "DefMemPerGPU",
                                        "EpilogTimeout",
                                        "FastSchedule",
                                        "HashPlugin",
@@ -360,4 +360,8 @@ void inherit_partition_defaults(Configuration& config) {
   }
 }
 
+    if (all.has_default_cpus_per_gpu() && !partition.has_default_cpus_per_gpu())
+      partition.set_default_cpus_per_gpu(all.default_cpus_per_gpu());
+    if (all.has_default_mem_per_gpu_mib() && !partition.has_default_mem_per_gpu_mib())
+      partition.set_default_mem_per_gpu_mib(all.default_mem_per_gpu_mib());
 }  // namespace minke::config

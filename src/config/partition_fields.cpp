@@ -98,6 +98,15 @@ Status set_memory(PartitionRecord& partition, const api::Field& field) {
   return {};
 }
 
+template <void (PartitionRecord::*kClear)(), void (PartitionRecord::*kSet)(uint32_t)>
+Status set_default_count(PartitionRecord& partition, const api::Field& field) {
+  if (text::is(field.value(), "UNLIMITED") || field.value() == "0") {
+    (partition.*kClear)();
+    return {};
+  }
+  return set_number<65536, kSet>(partition, field);
+}
+
 Status set_state(PartitionRecord& partition, const api::Field& field) {
   const std::string state = text::upper_case(field.value());
   if (state != "UP" && state != "DOWN" && state != "DRAIN" && state != "INACTIVE") return invalid(field);
@@ -169,6 +178,33 @@ Status set_billing_weights(PartitionRecord& partition, const api::Field& field) 
 }
 
 using P = PartitionRecord;
+
+constexpr Setter kSetCpusPerGpu =
+    set_default_count<&P::clear_default_cpus_per_gpu, &P::set_default_cpus_per_gpu>;
+constexpr Setter kSetMemPerGpu =
+    set_memory<&P::set_default_mem_per_gpu_mib, &P::clear_default_mem_per_gpu_mib>;
+
+// "DefCpuPerGPU=8,DefMemPerGPU=4000": both, as Slurm lists them; what is not named is nothing.
+Status set_job_defaults(PartitionRecord& partition, const api::Field& field) {
+  PartitionRecord next = partition;
+  next.clear_default_cpus_per_gpu();
+  next.clear_default_mem_per_gpu_mib();
+  for (const std::string_view word : text::split(field.value(), ',')) {
+    if (text::trim(word).empty()) continue;
+    const size_t equals = std::min(word.find('='), word.size());
+    api::Field one;
+    one.set_name(std::string(text::trim(word.substr(0, equals))));
+    one.set_value(equals < word.size() ? std::string(text::trim(word.substr(equals + 1))) : "");
+    const Setter set = text::is(one.name(), "DefCpuPerGPU")   ? kSetCpusPerGpu
+                       : text::is(one.name(), "DefMemPerGPU") ? kSetMemPerGpu
+                                                              : nullptr;
+    if (set == nullptr) return invalid(field);
+    if (const Status done = set(next, one); !done) return done;
+  }
+  partition = next;
+  return {};
+}
+
 constexpr uint32_t kMostPriority = 65533, kMostSeconds = 0xfffffffe;
 
 constexpr struct {
@@ -180,6 +216,9 @@ constexpr struct {
     {"AllowQos", set_list<&P::mutable_allow_qos>},
     {"Default", set_flag<&P::set_is_default>},
     {"DefaultTime", set_default_time},
+    {"DefCpuPerGPU", kSetCpusPerGpu},
+    {"DefMemPerGPU", kSetMemPerGpu},
+    {"JobDefaults", set_job_defaults},
     {"DefMemPerCPU", set_memory<&P::set_default_mem_per_cpu_mib, &P::clear_default_mem_per_cpu_mib,
                                 &P::clear_default_mem_per_node_mib>},
     {"DefMemPerNode", set_memory<&P::set_default_mem_per_node_mib, &P::clear_default_mem_per_cpu_mib,

@@ -133,6 +133,19 @@ TEST_F(PartitionFields, OfMemoryPerCpuAndPerNodeTheLastOneCounts) {
   EXPECT_FALSE(partition_.has_max_mem_per_cpu_mib());
 }
 
+TEST_F(PartitionFields, WhatComesWithAGpu) {
+  EXPECT_TRUE(set("JobDefaults", "DefCpuPerGPU=16,defmempergpu=60000"));
+  EXPECT_EQ(partition_.default_cpus_per_gpu(), 16u);
+  EXPECT_EQ(partition_.default_mem_per_gpu_mib(), 60000u);
+  EXPECT_TRUE(set("DefCpuPerGPU", "8") && set("DefMemPerGPU", "0"));
+  EXPECT_EQ(partition_.default_cpus_per_gpu(), 8u);
+  EXPECT_FALSE(partition_.has_default_mem_per_gpu_mib());
+  EXPECT_TRUE(set("JobDefaults", ""));
+  EXPECT_FALSE(partition_.has_default_cpus_per_gpu());
+  for (const char* wrong : {"DefCpuPerGPU", "DefCpuPerGPU=x", "DefTime=5"})
+    EXPECT_EQ(problem("JobDefaults", wrong, model::kInvalidTres).substr(0, 13), "Invalid input");
+}
+
 TEST_F(PartitionFields, AreRefusedWithAReason) {
   for (const auto& [name, value] :
        std::initializer_list<std::pair<const char*, const char*>>{{"State", "AWAY"},

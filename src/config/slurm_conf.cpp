@@ -44,10 +44,9 @@ constexpr std::string_view kUnusedNodeWords[] = {"CoreSpecCount", "CpuSpecList",
 constexpr std::string_view kNodeStates[] = {"UNKNOWN", "IDLE", "CLOUD", "FUTURE"};
 // Slurm's words for partitions beside those that can be set here.
 constexpr std::string_view kPartitionWords[] = {
-    "AllocNodes",       "Alternate",       "CpuBind",       "DefCpuPerGPU",
-    "DefMemPerGPU",     "ExclusiveTopo",   "JobDefaults",   "LLN",
-    "MaxCPUsPerSocket", "PowerDownOnIdle", "ResumeTimeout", "SelectTypeParameters",
-    "SuspendTime",      "SuspendTimeout",  "Topology"};
+    "AllocNodes",       "Alternate",       "CpuBind",       "ExclusiveTopo",        "LLN",
+    "MaxCPUsPerSocket", "PowerDownOnIdle", "ResumeTimeout", "SelectTypeParameters", "SuspendTime",
+    "SuspendTimeout",   "Topology"};
 
 // Returns the value of the last word of that name; nullptr if there is none.
 const std::string* find(const Words& words, std::string_view known) {

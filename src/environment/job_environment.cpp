@@ -187,8 +187,11 @@ std::vector<std::string> allocation_environment(const model::JobRecord& record,
   if (spec.has_cpus_per_task()) environment.set("SLURM_CPUS_PER_TASK", spec.cpus_per_task());
   if (spec.has_mem_per_node_mib()) environment.set("SLURM_MEM_PER_NODE", spec.mem_per_node_mib());
   if (spec.has_mem_per_cpu_mib()) environment.set("SLURM_MEM_PER_CPU", spec.mem_per_cpu_mib());
-  if (spec.has_mem_per_gpu_mib()) environment.set("SLURM_MEM_PER_GPU", spec.mem_per_gpu_mib());
-  if (spec.has_cpus_per_gpu()) environment.set("SLURM_CPUS_PER_GPU", spec.cpus_per_gpu());
+  // What the partition gave is no request, which a step would take over.
+  if (spec.has_mem_per_gpu_mib() && !spec.mem_per_gpu_by_default())
+    environment.set("SLURM_MEM_PER_GPU", spec.mem_per_gpu_mib());
+  if (spec.has_cpus_per_gpu() && !spec.cpus_per_gpu_by_default())
+    environment.set("SLURM_CPUS_PER_GPU", spec.cpus_per_gpu());
   environment.set_if("SLURM_GPUS", gres_counts(spec.gpus()));
   environment.set_if("SLURM_GPUS_PER_NODE", spec.gpus_per_node());
   environment.set_if("SLURM_GPUS_PER_TASK", gres_counts(spec.gpus_per_task()));

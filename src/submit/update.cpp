@@ -160,6 +160,7 @@ Status memory(const Change& change, bool per_cpu) {
   change.spec.clear_mem_per_node_mib();
   change.spec.clear_mem_per_cpu_mib();
   change.spec.clear_mem_per_gpu_mib();
+  change.spec.clear_mem_per_gpu_by_default();
   if (per_cpu) {
     change.spec.set_mem_per_cpu_mib(*mib);
   } else {
@@ -219,11 +220,20 @@ Result<std::optional<uint64_t>> for_each_gpu(const Change& change) {
     return change.of_slurm(model::kInvalidGres);
   return std::optional<uint64_t>(list->front().count());
 }
+// Instead of those that came with each GPU.
+Status cpus_per_task(const Change& change) {
+  if (const Status set = number<&model::JobSpec::set_cpus_per_task>(change); !set) return set;
+  if (!change.spec.cpus_per_gpu_by_default()) return {};
+  change.spec.clear_cpus_per_gpu();
+  change.spec.clear_cpus_per_gpu_by_default();
+  return {};
+}
 Status cpus_per_gpu(const Change& change) {
   const auto count = for_each_gpu(change);
   if (!count) return failure(count.error());
   if (*count > kMaxNumber) return change.of_slurm(model::kInvalidGres);
   change.spec.clear_cpus_per_gpu();
+  change.spec.clear_cpus_per_gpu_by_default();
   if (*count) change.spec.set_cpus_per_gpu(static_cast<uint32_t>(**count));
   return {};
 }
@@ -231,6 +241,7 @@ Status memory_per_gpu(const Change& change) {
   const auto mebibytes = for_each_gpu(change);
   if (!mebibytes) return failure(mebibytes.error());
   change.spec.clear_mem_per_gpu_mib();
+  change.spec.clear_mem_per_gpu_by_default();
   if (!*mebibytes) return {};
   if (change.spec.has_mem_per_cpu_mib() || change.spec.has_mem_per_node_mib())
     return change.of_slurm(model::kInvalidGres);  // each job has one memory request
@@ -370,8 +381,8 @@ constexpr Field kFields[] = {
     {"Comment", 3, Updated::kOther, text<&model::JobSpec::mutable_comment>},
     {"Contiguous", 3, Updated::kResources, yes_or_no<&model::JobSpec::set_contiguous>},
     {"CoreSpec", 4, Updated::kResources, denied},
-    {"CPUsPerTask", 9, Updated::kResources, number<&model::JobSpec::set_cpus_per_task>},
-    {"CPUs/Task", 9, Updated::kResources, number<&model::JobSpec::set_cpus_per_task>},
+    {"CPUsPerTask", 9, Updated::kResources, cpus_per_task},
+    {"CPUs/Task", 9, Updated::kResources, cpus_per_task},
     {"CpusPerTres", 9, Updated::kResources, cpus_per_gpu},
     {"Deadline", 3, Updated::kOther, moment<&model::JobSpec::set_deadline>},
     {"DelayBoot", 5, Updated::kOther, delay_boot},

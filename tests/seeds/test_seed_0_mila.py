@@ -159,7 +159,6 @@ def test_0_16_nodes_are_assigned_as_a_whole(tamia):
     assert "cpu=48" in resources(tamia, job)
 
 
-@pytest.mark.xfail(strict=True, reason="DefCpuPerGPU and DefMemPerGPU are not used here")
 def test_0_16_a_quarter_of_a_node_for_each_gpu(tmp_path):
     one = Cluster(tmp_path)
     (tmp_path / "slurm.conf").write_text(

@@ -105,7 +105,6 @@ def test_4_04_the_nodes(reader):
     assert types(reader, "sinfo -h -o '%D %c %m %G %d'") == "10 128 512000 gpu:a40:8 7000000\n"
 
 
-@pytest.mark.xfail(strict=True, reason="DefCpuPerGPU and DefMemPerGPU are not used here: one CPU, no memory")
 def test_4_05_what_comes_with_a_gpu(reader):
     job = reader.submit("true", "--gres=gpu:a40:1")
     reader.wait_end(job)
@@ -254,7 +253,7 @@ def test_4_34_squeue_shows_ones_own_jobs(alex, student):
 
 def test_4_34_squeue_with_time_limit_and_cpus(reader, running):
     lines = types(reader, "SQUEUE_FORMAT='%.9i %9P %20j %8u %.2t %.10M %.11l %.6D %.4C %R' squeue").splitlines()
-    assert "TIME_LIMIT" in lines[0] and re.search(r" 10:00 +1 +1 a0", lines[1])
+    assert "TIME_LIMIT" in lines[0] and re.search(r" 10:00 +1 +16 a0", lines[1])
 
 
 @pytest.mark.xfail(strict=True, reason="Slurm's own columns: a site cannot set SQUEUE_FORMAT for all")

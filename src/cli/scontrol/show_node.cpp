@@ -157,6 +157,21 @@ void append_node_block(std::string& out, const NodeRecord& node, const view::Dis
   out += options.one_line ? "\n" : "\n\n";
 }
 
+namespace {
+
+// What comes with each GPU.
+std::string job_defaults(const PartitionRecord& partition) {
+  std::string list;
+  if (partition.has_default_cpus_per_gpu())
+    list = "DefCpuPerGPU=" + std::to_string(partition.default_cpus_per_gpu());
+  if (partition.has_default_mem_per_gpu_mib())
+    list += (list.empty() ? "DefMemPerGPU=" : ",DefMemPerGPU=") +
+            std::to_string(partition.default_mem_per_gpu_mib());
+  return list;
+}
+
+}  // namespace
+
 void append_partition_block(std::string& out, const PartitionRecord& partition,
                             const view::DisplayContext& context, view::ShowOptions options) {
   view::Block block(out, options);
@@ -209,7 +224,7 @@ void append_partition_block(std::string& out, const PartitionRecord& partition,
            partition.state().empty() ? "UP" : partition.state(), partition.total_cpus(),
            partition.total_nodes())
       .end();
-  block.put("JobDefaults=(null)").end();
+  block.put("JobDefaults={}", or_null(job_defaults(partition))).end();
   const auto mib = [](bool is_set, uint64_t value) { return is_set ? std::to_string(value) : "UNLIMITED"; };
   const bool default_cpu = partition.has_default_mem_per_cpu_mib(),
              most_cpu = partition.has_max_mem_per_cpu_mib();

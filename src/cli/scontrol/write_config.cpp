@@ -96,6 +96,10 @@ void append_partition(std::string& out, const PartitionRecord& partition) {
     fmt::format_to(line, " DefMemPerCPU={}", partition.default_mem_per_cpu_mib());
   if (partition.has_default_mem_per_node_mib())
     fmt::format_to(line, " DefMemPerNode={}", partition.default_mem_per_node_mib());
+  if (partition.has_default_cpus_per_gpu())
+    fmt::format_to(line, " DefCpuPerGPU={}", partition.default_cpus_per_gpu());
+  if (partition.has_default_mem_per_gpu_mib())
+    fmt::format_to(line, " DefMemPerGPU={}", partition.default_mem_per_gpu_mib());
   if (partition.has_max_mem_per_cpu_mib())
     fmt::format_to(line, " MaxMemPerCPU={}", partition.max_mem_per_cpu_mib());
   if (partition.has_max_mem_per_node_mib())

@@ -44,6 +44,20 @@ void take_default_memory(JobSpec& spec, const PartitionRecord& partition) {
   }
 }
 
+// What comes with each GPU, where it asks for no processors, or no memory.
+void take_gpu_defaults(JobSpec& spec, const PartitionRecord* partition) {
+  if (partition == nullptr || !asks_for_gpus(spec)) return;
+  if (partition->has_default_cpus_per_gpu() && !spec.has_cpus_per_task() && !spec.has_cpus_per_gpu()) {
+    spec.set_cpus_per_gpu(partition->default_cpus_per_gpu());
+    spec.set_cpus_per_gpu_by_default(true);
+  }
+  if (partition->has_default_mem_per_gpu_mib() && !spec.has_mem_per_cpu_mib() &&
+      !spec.has_mem_per_node_mib() && !spec.has_mem_per_gpu_mib()) {
+    spec.set_mem_per_gpu_mib(partition->default_mem_per_gpu_mib());
+    spec.set_mem_per_gpu_by_default(true);
+  }
+}
+
 std::string first_of(const std::string& list) {
   return list.substr(0, list.find(','));
 }
@@ -138,6 +152,7 @@ Status Submitting::check(JobSpec& spec, uint32_t uid, Charges& charges) const {
   const bool charged = core_.accounts->choose(named, uid).has_value();
   if (const Status admitted = core_.nodes->choose_partitions(spec, uid, charged ? named : spec); !admitted)
     return admitted;
+  take_gpu_defaults(spec, core_.nodes->find_partition(first_of(spec.partition())));
   std::string partitions;
   if (const Status possible = core_.scheduling->check(spec, partitions); !possible) return possible;
   spec.set_partition(partitions);
