@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from cluster import has_ended, poll
+from cluster import Machine, has_ended, poll
 
 
 def test_srun_in_a_job(cluster):
@@ -155,6 +155,27 @@ def test_salloc(cluster):
     assert re.search(rf"salloc: Relinquishing job allocation {job}\n", done.stderr)
     poll(lambda: cluster.queue() == [])
     assert cluster.job(job)["JobName"] in ("interactive", "sh")
+
+
+@pytest.mark.minke_only
+def test_the_shell_of_salloc_is_in_its_job(cluster):
+    """It takes nothing from the steps that it begins, which have the job's size."""
+    lines = "echo $SLURMD_NODENAME $SLURM_STEP_ID $(nproc)\nsrun sh -c 'echo task $SLURM_PROCID of $SLURM_NTASKS' < /dev/null\nsqueue -s -h -o %i\nexit 3\n"
+    done = cluster.run("salloc", "--nodes=2", "--ntasks=4", "--ntasks-per-node=2", "--mem=100M", input=lines)
+    assert done.returncode == 3, done.stderr
+    job = re.search(r"Granted job allocation (\d+)\n", done.stderr)[1]
+    said = done.stdout.splitlines()
+    assert said[0] == "n1 4294967290 2"
+    assert sorted(said[1:5]) == [f"task {rank} of 4" for rank in range(4)]
+    assert said[5:] == [f"{job}.interactive"]
+    steps = cluster.sacct("-j", job, format="JobID,State")
+    assert [step[0] for step in steps] == [job, f"{job}.interactive", f"{job}.0"]
+
+
+@pytest.mark.minke_only
+def test_a_cluster_may_have_the_shell_of_salloc_outside(new_cluster):
+    cluster = new_cluster("outside", Machine(settings="interactive_step = false\n"))
+    assert cluster.run("salloc", input="echo ${SLURMD_NODENAME:-outside}\n", check=0).stdout == "outside\n"
 
 
 def test_salloc_returns_the_commands_exit_code(cluster):

@@ -139,6 +139,7 @@ Result<Allocation> allocate(engine::Engine& cluster, const submit::Invocation& i
   if (!request.het_components.empty()) tell_waiting();
   const Status waited = cluster.wait(wait, [&](api::WaitJobReply& reply) -> Status {
     allocation.job = reply.job();
+    allocation.interactive_step = reply.interactive_step();
     allocation.environment.assign(reply.environment().begin(), reply.environment().end());
     if (allocation.job.state() == model::JOB_PENDING) tell_waiting();
     return {};

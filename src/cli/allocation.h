@@ -17,6 +17,7 @@ namespace minke::cli {
 struct Allocation {
   model::JobRecord job;
   std::vector<std::string> environment;  // NAME=VALUE
+  bool interactive_step = false;         // a shell without a command is a step on its first node
 };
 
 // Says on stderr what it waits for, in Slurm's words, unless --quiet.

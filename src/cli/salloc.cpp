@@ -1,5 +1,5 @@
-// salloc: gets an allocation, runs a command here with it (by default a shell), and gives
-// the allocation back.
+// salloc: gets an allocation, runs a command here with it, or a shell in it (where the cluster has its shells
+// on the log-in side, here as well), and gives the allocation back.
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/syscall.h>
@@ -88,7 +88,9 @@ bool can_be_found(const submit::Invocation& invocation, const std::string& progr
   }
 }
 
-pid_t start_command(const std::vector<std::string>& arguments, const std::string& environment) {
+// `program`: where the command is, or its name on PATH.
+pid_t start_command(const std::string& program, const std::vector<std::string>& arguments,
+                    const std::string& environment) {
   std::vector<char*> argv, variables;
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
@@ -99,7 +101,7 @@ pid_t start_command(const std::vector<std::string>& arguments, const std::string
   const pid_t child = ::fork();
   if (child != 0) return child;
   for (const int signal_number : {SIGINT, SIGQUIT, SIGTERM, SIGHUP}) std::signal(signal_number, SIG_DFL);
-  ::execvpe(argv[0], argv.data(), variables.data());
+  ::execvpe(program.c_str(), argv.data(), variables.data());
   std::fprintf(stderr, "salloc: error: Unable to exec command \"%s\": %s\n", argv[0], std::strerror(errno));
   ::_exit(errno == ENOENT ? 127 : 126);
 }
@@ -143,23 +145,34 @@ int32_t wait_for_command(engine::embedded::Client& client, uint32_t job_id, pid_
 class Session {
  public:
   Session(engine::Engine& cluster, engine::embedded::Client& client, const submit::Invocation& invocation,
-          const submit::JobRequest& request, uint32_t job_id)
-      : cluster_(cluster), client_(client), invocation_(invocation), request_(request), job_id_(job_id) {}
+          const submit::JobRequest& request, const Allocation& allocation)
+      : cluster_(cluster),
+        client_(client),
+        invocation_(invocation),
+        request_(request),
+        job_id_(allocation.job.job_id()),
+        // The nodes of components differ: their shell stays here.
+        interactive_step_(allocation.interactive_step && request.het_components.empty()) {}
 
   // Returns the exit status of salloc.
   int run(const std::string& environment) {
     std::vector<std::string> command = request_.arguments;
     const bool interactive = command.empty();
-    if (command.empty()) command.push_back(shell());
+    std::string program = interactive ? shell() : command.front();
+    if (interactive) command.push_back(program);
     if (!can_be_found(invocation_, command.front())) {
       std::fprintf(stderr, "salloc: error: _fork_command: Unable to find command \"%s\"\n",
                    command.front().c_str());
       (void)relinquish(1 << 8);
       return 1;
     }
+    if (interactive && interactive_step_) {
+      command = step_command(program);
+      program = "/proc/self/exe";
+    }
     // The command handles Ctrl-C.
     for (const int signal_number : {SIGINT, SIGQUIT}) std::signal(signal_number, SIG_IGN);
-    const pid_t child = start_command(command, environment);
+    const pid_t child = start_command(program, command, environment);
     if (child < 0) return complain("fork: " + std::string(std::strerror(errno)));
     bool revoked = false;
     const int status = wait_for_command(client_, job_id_, child, interactive ? SIGHUP : SIGTERM, revoked);
@@ -176,6 +189,14 @@ class Session {
     return shell == nullptr || *shell == '\0' ? "/bin/sh" : shell;
   }
 
+  // The shell as a step on the first node: with the job's limits, GPUs and directories.
+  static std::vector<std::string> step_command(const std::string& shell) {
+    std::vector<std::string> command = {"srun", "--interactive"};
+    if (::isatty(STDIN_FILENO) != 0) command.emplace_back("--pty");
+    command.push_back(shell);
+    return command;
+  }
+
   int complain(const std::string& message) const { return give_up(submit::refuse(invocation_, message, 1)); }
 
   Status relinquish(int status) {
@@ -188,6 +209,7 @@ class Session {
   const submit::Invocation& invocation_;
   const submit::JobRequest& request_;
   const uint32_t job_id_;
+  const bool interactive_step_;
 };
 
 void tell_grant(const submit::JobRequest& request, const model::JobRecord& job) {
@@ -217,7 +239,7 @@ int allocate_and_run(const submit::Invocation& invocation, submit::JobRequest& r
   tell_grant(request, allocation->job);
   const uint32_t id = allocation->job.job_id();
   if (request.no_shell) return holder.hold(**cluster, id);
-  return Session(**cluster, **client, invocation, request, id)
+  return Session(**cluster, **client, invocation, request, *allocation)
       .run(add_to_environment(environment, allocation->environment));
 }
 

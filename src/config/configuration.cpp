@@ -168,6 +168,7 @@ void read_job_rules(Table& table, Configuration& config) {
                [&](int64_t v) { config.requeue_delay_seconds = static_cast<uint32_t>(v); });
   table.boolean("requeue", [&](bool v) { config.requeue_by_default = v; });
 }
+  table.boolean("interactive_step", [&](bool v) { config.interactive_step = v; });
 
 // Reads who may do what, and what isolates users and jobs.
 void read_rights(Table& table, Configuration& config) {

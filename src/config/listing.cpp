@@ -190,7 +190,10 @@ constexpr Parameter kParameters[] = {
     {"KillOnBadExit", "0"},
     {"KillWait", nullptr,
      [](const ListingFacts& f) -> std::string { return seconds(f.config.kill_wait_seconds); }},
-    {"LaunchParameters", ""},
+    {"LaunchParameters", nullptr,
+     [](const ListingFacts& f) -> std::string {
+       return f.config.interactive_step ? "use_interactive_step" : "";
+     }},
     {"LaunchType", "launch/slurm"},
     {"Licenses", nullptr, [](const ListingFacts& f) -> std::string { return licenses(f.config); }},
     {"LogTimeFormat", "iso8601_ms"},

@@ -304,6 +304,8 @@ std::string preempt_mode_without_gang(std::string_view value) {
   return modes;
 }
 
+constexpr std::string_view kInteractiveStep = "use_interactive_step";
+
 Result<bool> set_parameter(Configuration& config, const std::string& name, const std::string& value) {
   const auto* const used = std::find_if(std::begin(kUsed), std::end(kUsed), [&](const Parameter& parameter) {
     return text::is(name, parameter.name);
@@ -323,6 +325,16 @@ Result<bool> set_parameter(Configuration& config, const std::string& name, const
       } else if (!text::trim(word).empty()) {
         others = true;
       }
+    }
+    return !others;
+  }
+  if (text::is(name, "LaunchParameters")) {
+    config.interactive_step = false;
+    bool others = false;
+    for (const std::string_view word : text::split(value, ',')) {
+      const bool step = text::is(text::trim(word), kInteractiveStep);
+      config.interactive_step |= step;
+      others |= !step && !text::trim(word).empty();
     }
     return !others;
   }
@@ -348,6 +360,10 @@ void inherit_partition_defaults(Configuration& config) {
       if (all.has_default_mem_per_node_mib())
         partition.set_default_mem_per_node_mib(all.default_mem_per_node_mib());
     }
+    if (all.has_default_cpus_per_gpu() && !partition.has_default_cpus_per_gpu())
+      partition.set_default_cpus_per_gpu(all.default_cpus_per_gpu());
+    if (all.has_default_mem_per_gpu_mib() && !partition.has_default_mem_per_gpu_mib())
+      partition.set_default_mem_per_gpu_mib(all.default_mem_per_gpu_mib());
     if (!partition.has_max_mem_per_cpu_mib() && !partition.has_max_mem_per_node_mib()) {
       if (all.has_max_mem_per_cpu_mib()) partition.set_max_mem_per_cpu_mib(all.max_mem_per_cpu_mib());
       if (all.has_max_mem_per_node_mib()) partition.set_max_mem_per_node_mib(all.max_mem_per_node_mib());
@@ -360,8 +376,4 @@ void inherit_partition_defaults(Configuration& config) {
   }
 }
 
-    if (all.has_default_cpus_per_gpu() && !partition.has_default_cpus_per_gpu())
-      partition.set_default_cpus_per_gpu(all.default_cpus_per_gpu());
-    if (all.has_default_mem_per_gpu_mib() && !partition.has_default_mem_per_gpu_mib())
-      partition.set_default_mem_per_gpu_mib(all.default_mem_per_gpu_mib());
 }  // namespace minke::config

@@ -89,6 +89,7 @@ class Reader {
   Configuration& config_;
   std::string where_;  // "FILE:LINE: ", of the current line
   std::set<std::string> noted_;
+  bool launch_parameters_given_ = false;
   Words node_defaults_, partition_defaults_;  // of NodeName=DEFAULT, PartitionName=DEFAULT
   std::vector<model::NodeRecord> nodes_;
   std::set<std::string> node_names_, future_nodes_;
@@ -133,6 +134,7 @@ Status Reader::line(const text::SlurmConfLine& line, const SlurmConfFile& of, in
     const auto used = set_parameter(config_, parameter, setting);
     if (!used) return failure(parameter + "=" + setting + ": " + used.error().message);
     if (!*used) note_unused(parameter);
+    launch_parameters_given_ |= text::is(parameter, "LaunchParameters");
   }
   return {};
 }
@@ -370,6 +372,8 @@ Status Reader::partition(const Words& words) {
 Status Reader::finish() {
   if (!nodes_.empty()) {
     config_.nodes = std::move(nodes_);
+    // The file of a Slurm cluster: salloc's shell is where it is there.
+    if (!launch_parameters_given_) config_.interactive_step = false;
     if (partitions_.empty()) partitions_.push_back({"", {{"PartitionName", "main"}, {"Nodes", "ALL"}}});
   } else {
     for (const auto& node : config_.nodes) node_names_.insert(node.name());

@@ -114,6 +114,13 @@ TEST(SlurmConfiguration, CountsCpusAsSlurmDoes) {
   }
 }
 
+TEST(SlurmConfiguration, SaysWhereTheShellOfSallocIs) {
+  EXPECT_TRUE(apply("KillWait=7").config.interactive_step);
+  EXPECT_FALSE(apply("NodeName=a CPUs=1").config.interactive_step);
+  EXPECT_FALSE(apply("LaunchParameters=send_gids").config.interactive_step);
+  EXPECT_TRUE(apply("LaunchParameters=use_interactive_step\nNodeName=a CPUs=1").config.interactive_step);
+}
+
 TEST(SlurmConfiguration, ComesBeforeMinkeToml) {
   const auto [config, status] = apply(
       "KillWait=7\nMinJobAge=10\nLicenses=matlab:3,ansys\nPriorityType=priority/multifactor\n"

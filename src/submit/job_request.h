@@ -135,6 +135,7 @@ struct JobRequest {
   bool label = false;
   bool unbuffered = false;
   bool pty = false;
+  bool interactive = false;  // the step of salloc's shell
   bool overlap = false;
   bool exact = false;
   std::optional<bool> kill_on_bad_exit;

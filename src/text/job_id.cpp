@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "model/interactive_step.h"
 #include "model/job_record.pb.h"
 #include "model/job_terms.pb.h"
 #include "model/step_record.pb.h"
@@ -18,7 +19,8 @@ constexpr uint64_t kMaxStepId = 4294967040;  // Slurm keeps numbers above it for
 
 std::optional<StepReference> parse_step(std::string_view text) {
   for (model::StepKind kind : {model::STEP_BATCH, model::STEP_EXTERN, model::STEP_INTERACTIVE}) {
-    if (equals_ignoring_case(text, step_name(kind, 0))) return StepReference{kind, 0};
+    if (!equals_ignoring_case(text, step_name(kind, 0))) continue;
+    return StepReference{kind, kind == model::STEP_INTERACTIVE ? model::kInteractiveStep : 0};
   }
   auto number = parse_unsigned(text, kMaxStepId);
   if (!number) return std::nullopt;

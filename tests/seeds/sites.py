@@ -171,6 +171,7 @@ PriorityWeightAge=1000
 PriorityWeightJobSize=1000
 PriorityFavorSmall=YES
 SelectType=select/cons_tres
+LaunchParameters=use_interactive_step
 NodeName=DEFAULT CPUs=128 RealMemory=512000 TmpDisk=7000000 Gres=gpu:a40:8
 NodeName=a[0121-0129,0603]
 PartitionName=a40 Nodes=ALL Default=YES MaxTime=1-0 DefaultTime=10 DefCpuPerGPU=16 DefMemPerGPU=60000

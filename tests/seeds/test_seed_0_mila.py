@@ -218,7 +218,6 @@ def test_0_22_a_job_on_a_gpu(narval):
     assert types(reader, f"sacct -nXP -j {job} -o Account,AllocTRES").startswith("rrg-bengioy-ad_gpu|")
 
 
-@pytest.mark.xfail(strict=True, reason="salloc's shell is on the log-in side: no node's name, no GPU")
 def test_0_23_an_interactive_session(narval):
     done = narval.reader.run("salloc", "--time=1:00:00", "--account=rrg-bengioy-ad", "--gres=gpu:1",
                              input="echo on $SLURMD_NODENAME with ${CUDA_VISIBLE_DEVICES:-none}\n")

@@ -256,7 +256,6 @@ def test_1_31_scancel(reader):
 SALLOC = "salloc --time=0-01:00:00 --gpus-per-node=1 --cpus-per-task=1 --mem=16G"
 
 
-@pytest.mark.xfail(strict=True, reason="salloc's shell is on the log-in side")
 def test_1_32_an_interactive_session(reader):
     done = reader.run(*SALLOC.split(), input="echo on $SLURMD_NODENAME with $(nproc) and gpu $CUDA_VISIBLE_DEVICES\n")
     assert re.search(r"on ng30101 with 1 and gpu \d", done.stdout)

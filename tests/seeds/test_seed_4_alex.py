@@ -338,7 +338,6 @@ def test_4_47_an_interactive_session(reader):
     assert "Granted job allocation" in done.stderr and "3:59:00 gres:gpu:a40:1 RUNNING" in done.stdout
 
 
-@pytest.mark.xfail(strict=True, reason="the shell stays on the log-in side: no node's name, no GPU")
 def test_4_48_one_is_connected_to_the_node(reader):
     done = reader.run(*SALLOC.split(), input="echo on $SLURMD_NODENAME $(hostname) with $CUDA_VISIBLE_DEVICES\n")
     assert re.search(r"on (a0\d\d\d) \1 with \d", done.stdout)
@@ -371,7 +370,6 @@ def test_4_49_a_session_ends_with_its_connection(reader, session):
     assert reader.wait_end(job)["JobState"] in ENDED
 
 
-@pytest.mark.xfail(strict=True, reason="what nohup keeps lives on: the shell is not in the job")
 def test_4_49_so_does_what_was_begun_in_it(reader, session):
     terminal, job, left = session
     terminal.kill()

@@ -158,7 +158,7 @@ std::vector<std::string> own_variables(const submit::JobRequest& request, const 
   // Slurm does: the sruns of its tasks would take the default for a request.
   const bool packing = request.job_id && (spec.distribution() == "pack" || spec.distribution() == "nopack");
   if (spec.distribution().empty()) {
-    if (request.job_id) add("SLURM_DISTRIBUTION", by_count);
+    if (request.job_id && !request.interactive) add("SLURM_DISTRIBUTION", by_count);
   } else if (packing) {
     add("SLURM_DISTRIBUTION", by_count + "," + spec.distribution());
   } else {
@@ -182,6 +182,7 @@ std::vector<std::string> own_variables(const submit::JobRequest& request, const 
 
 // Returns the number of the step's nodes: of a range as many as there are, but no more than tasks.
 Result<uint32_t> count_nodes(const submit::JobRequest& request, const model::JobRecord& job) {
+  if (request.interactive) return 1;
   const model::JobSpec& asked = request.spec;
   const auto of_job = static_cast<uint32_t>(std::max(1, job.nodes_size()));
   uint32_t nodes = asked.has_min_nodes() ? asked.min_nodes() : of_job;
@@ -275,10 +276,27 @@ void take_gpus(const submit::JobRequest& request, api::StepSpec& spec) {
   spec.set_gpu_bind(asked.gpu_bind());
 }
 
+// The job's variables ask for the tasks of the steps that the shell begins; itself it is one task.
+submit::JobRequest of_a_shell(submit::JobRequest request) {
+  model::JobSpec& asked = request.spec;
+  asked.set_ntasks(1);
+  asked.set_min_nodes(1);
+  asked.clear_max_nodes();
+  asked.clear_ntasks_per_node();
+  asked.clear_cpus_per_task();
+  asked.clear_mem_per_node_mib();
+  asked.clear_mem_per_cpu_mib();
+  asked.clear_gpus_per_task();
+  asked.clear_ntasks_per_gpu();
+  asked.clear_distribution();
+  return request;
+}
+
 }  // namespace
 
-Result<api::StepSpec> make_step_spec(const submit::Invocation& invocation, const submit::JobRequest& request,
+Result<api::StepSpec> make_step_spec(const submit::Invocation& invocation, const submit::JobRequest& given,
                                      const model::JobRecord& job, std::string environment) {
+  const submit::JobRequest request = given.interactive ? of_a_shell(given) : given;
   const model::JobSpec& asked = request.spec;
   const bool inside = request.job_id.has_value();
   const auto nodes = count_nodes(request, job);
@@ -294,7 +312,8 @@ Result<api::StepSpec> make_step_spec(const submit::Invocation& invocation, const
   spec.set_submit_line(asked.submit_line());
   spec.set_relative_node(inside ? request.relative_node : 0);
   if (inside) spec.set_exclude(asked.exclude());
-  spec.set_overlap(request.overlap);
+  spec.set_overlap(request.overlap || request.interactive);
+  spec.set_interactive(request.interactive);
   spec.set_overcommit(asked.overcommit());
   spec.set_exact(request.exact);
   // In an allocation of its own it is the job's limit.

@@ -9,6 +9,7 @@
 #include "engine/embedded/answers/queries.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/scheduling/world.h"
+#include "model/interactive_step.h"
 #include "node/launcher.h"
 #include "node/process_tree.h"
 #include "rpc/messages.pb.h"
@@ -48,7 +49,7 @@ void Queries::processes(const api::QueryPidsRequest& request, Viewer viewer, con
     api::PidsReply::Process& found = *reply.add_processes();
     found.set_pid(static_cast<uint32_t>(process.pid));
     found.set_job_id(job->id);
-    found.set_kind(step ? STEP_NORMAL : STEP_BATCH);
+    found.set_kind(!step ? STEP_BATCH : *step == kInteractiveStep ? STEP_INTERACTIVE : STEP_NORMAL);
     found.set_step_id(step.value_or(0));
     // A task leads its session. The processes that it started have its numbers in their environments too.
     if (process.session != process.pid) continue;

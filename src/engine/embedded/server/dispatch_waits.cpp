@@ -47,6 +47,7 @@ bool Dispatch::has_ended(const Awaited& awaited) {
 
 // The environment of an allocation, for its processes.
 void Dispatch::add_allocation(const Job& job, const JobRecord& record, api::WaitJobReply& reply) {
+  reply.set_interactive_step(core_.config.interactive_step);
   for (std::string& variable :
        environment::allocation_environment(record, core_.launching->surroundings(job, record.spec())))
     reply.add_environment(std::move(variable));

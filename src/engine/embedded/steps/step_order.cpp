@@ -68,15 +68,17 @@ std::vector<std::string> common_variables(const api::StepSpec& spec, const StepR
       "SLURM_STEP_NUM_NODES=" + std::to_string(whole.nodes()),
       "SLURM_STEP_NUM_TASKS=" + tasks,
       "SLURM_STEP_TASKS_PER_NODE=" + whole.tasks_per_node(),
-      "SLURM_TASKS_PER_NODE=" + whole.tasks_per_node(),
-      "SLURM_NTASKS=" + tasks,
-      "SLURM_NPROCS=" + tasks,
-      "SLURM_NNODES=" + std::to_string(whole.nodes()),
       "SLURM_TMPDIR=" + tmp_dir,
       "SLURM_TOPOLOGY_ADDR_PATTERN=node",
       "SLURM_SRUN_COMM_HOST=127.0.0.1",
       "SLURM_LAUNCH_NODE_IPADDR=127.0.0.1",
   };
+  // A shell has the job's, for the steps that it begins.
+  if (spec.interactive()) return common;
+  common.push_back("SLURM_TASKS_PER_NODE=" + whole.tasks_per_node());
+  common.push_back("SLURM_NTASKS=" + tasks);
+  common.push_back("SLURM_NPROCS=" + tasks);
+  common.push_back("SLURM_NNODES=" + std::to_string(whole.nodes()));
   if (spec.has_cpus_per_task())
     common.push_back("SLURM_CPUS_PER_TASK=" + std::to_string(spec.cpus_per_task()));
   if (spec.has_ntasks_per_gpu())

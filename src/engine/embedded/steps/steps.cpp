@@ -18,6 +18,7 @@
 #include "environment/job_paths.h"
 #include "environment/step_gpus.h"
 #include "model/error.h"
+#include "model/interactive_step.h"
 #include "node/launch.pb.h"
 #include "rpc/frame.h"
 #include "submit/text_limits.h"
@@ -159,6 +160,8 @@ Status Steps::create_new(Job& running, Waiting waiting) {
   }
   if (request.spec().het().has_step_id() && steps.running.count(request.spec().het().step_id()) != 0)
     return failure("a step of this number runs already", kInternal);
+  if (request.spec().interactive() && steps.running.count(kInteractiveStep) != 0)
+    return failure("the job has an interactive step already", kInternal);
   if (const Status fit = check_wrapper(request.spec()); !fit) return fit;
   const auto layout = lay_out_step(request.spec(), nodes_of(*job, steps));
   if (layout && !programs.empty() && static_cast<size_t>(programs.size()) != layout->task_nodes.size())
@@ -195,6 +198,7 @@ std::string own_host_name() {
 
 // The components of a heterogeneous job share one counter.
 uint32_t Steps::take_step_id(Job& job, const api::StepSpec& spec) {
+  if (spec.interactive()) return kInteractiveStep;
   Job* leader = job.het_job_id == 0 ? nullptr : core_.state.find(job.het_job_id);
   Job& counting = leader != nullptr && leader->details ? *leader : job;
   const uint32_t step_id = spec.het().has_step_id() ? spec.het().step_id() : counting.details->next_step_id++;
@@ -215,8 +219,8 @@ std::vector<std::string> Steps::write_holdings(const Job& job, const api::StepSp
     const NodeAllocation& node = job.details->nodes.Get(static_cast<int>(i));
     const std::string& name = names.emplace_back(node.node());
     cpus += layout.cpus[i];
-    if (layout.cpus[i] != 0) (*tag.mutable_cpus())[name] = layout.cpus[i];
-    // Shared resources are reported, but not taken from other steps.
+    if (layout.cpus[i] != 0 && !spec.interactive()) (*tag.mutable_cpus())[name] = layout.cpus[i];
+    // What steps share is told, and taken from nobody.
     if (layout.memory_mib[i] != 0 && !spec.overlap())
       (*tag.mutable_memory_mib())[name] = layout.memory_mib[i];
     memory += layout.memory_mib[i];
@@ -251,10 +255,12 @@ Steps::Step& Steps::start(Job& job, Waiting waiting, const StepLayout& layout) {
 
   StepRecord& record = *step.tag.mutable_record();
   record.set_job_id(job.id);
-  record.set_kind(STEP_NORMAL);
+  record.set_kind(spec.interactive() ? STEP_INTERACTIVE : STEP_NORMAL);
   record.set_step_id(step_id);
   record.set_restarts(job.restarts);
-  record.set_name(spec.name().empty() ? spec.argv(0).substr(spec.argv(0).rfind('/') + 1) : spec.name());
+  record.set_name(!spec.name().empty() ? spec.name()
+                  : spec.interactive() ? std::string("interactive")
+                                       : spec.argv(0).substr(spec.argv(0).rfind('/') + 1));
   record.set_command(spec.argv(0));
   record.set_state(JOB_RUNNING);
   record.set_start_time(core_.now());

@@ -10,6 +10,7 @@
 
 #include "engine/embedded/accounts/rights.h"
 #include "engine/embedded/core.h"
+#include "model/interactive_step.h"
 #include "node/launch.pb.h"
 
 namespace minke::engine {
@@ -22,7 +23,8 @@ void Steps::restore(const StepRecord& record) {
       job != nullptr && job->restarts == record.restarts() && record.kind() == STEP_NORMAL) {
     skip_step_ids_to(*job, record.step_id());
   }
-  if (record.kind() == STEP_NORMAL) restored_[{record.job_id(), record.step_id()}] = record;
+  if (record.kind() == STEP_NORMAL || record.kind() == STEP_INTERACTIVE)
+    restored_[{record.job_id(), record.step_id()}] = record;
 }
 
 void Steps::skip_step_ids_to(Job& job, uint32_t used) {
@@ -43,8 +45,9 @@ void Steps::recover(const node::Launch& launch) {
   if (!step.tag.ParseFromString(launch.tag())) return collect(launch.id());
   Job* job = core_.state.find(launch.id().job_id());
   if (job != nullptr && job->restarts != launch.id().run()) job = nullptr;
-  if (job != nullptr) skip_step_ids_to(*job, launch.id().step_id());
-  // A daemon that lived on knows all running steps.
+  if (job != nullptr && launch.id().step_id() != kInteractiveStep)
+    skip_step_ids_to(*job, launch.id().step_id());
+  // All that run are known to a daemon that lived on.
   if (recovered_ || job == nullptr || !job->holds_nodes()) return take_left_over(launch, step);
   if (const auto stored = restored_.extract({job->id, launch.id().step_id()});
       stored && stored.mapped().restarts() == job->restarts) {
@@ -100,8 +103,8 @@ void Steps::find_left_over_in(const Result<std::vector<store::AccountedJob>>& ch
     if (job.job.record.job_id() != left.id.job_id() || job.job.record.restarts() != left.id.run()) continue;
     left.run_known = true;
     for (const StepRecord& step : job.steps)
-      left.stored = left.stored || (step.kind() == STEP_NORMAL && step.step_id() == left.id.step_id() &&
-                                    step.end_time() != 0);
+      left.stored = left.stored || (step.kind() == left.record.kind() &&
+                                    step.step_id() == left.id.step_id() && step.end_time() != 0);
   }
   if (!chunk->empty()) return;
   if (left.run_known && !left.stored) core_.committer.step_changed(left.record);
