@@ -121,7 +121,6 @@ def test_0_07_default_accounts_of_a_professor(narval):
     assert "You cannot use this account" in said and "RAS default accounts: def-prof," in said
 
 
-@pytest.mark.xfail(strict=True, reason="coordinators may not add users: Access/permission denied")
 def test_0_08_a_professor_adds_a_collaborator(narval):
     narval.sacctmgr("add", "coordinator", "account=def-prof_gpu,def-prof_cpu", f"names={narval.professor.name}")
     types(narval.professor, f"sacctmgr -i add user {narval.bob.name} account=def-prof_cpu")

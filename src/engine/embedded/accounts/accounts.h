@@ -93,6 +93,8 @@ class Accounts : public JobListener, public ClusterListener {
 
   void query(const api::QueryAccountsRequest& request, api::AccountsReply& reply);
   Status update(const api::UpdateAccountsRequest& request);  // the caller has checked Rights::admits()
+  // Checks what a coordinator asks for: an error names what is not his to change. Any other user is refused.
+  Status admits_coordinator(const std::string& user, const api::UpdateAccountsRequest& request) const;
 
   const accounts::AccountBook& book() const { return book_; }
   // Computes usage and fair share as of now. Limits use these values until the next call.

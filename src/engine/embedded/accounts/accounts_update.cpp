@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "accounts/coordinators.h"
 #include "api/accounts.pb.h"
 #include "engine/embedded/accounts/accounts.h"
 #include "engine/embedded/core.h"
@@ -32,6 +33,25 @@ UsageRecord record_of(uint32_t id, const accounts::Usage& usage, int64_t time) {
 template <typename List>
 auto values(const List& list) {
   return std::vector(list.begin(), list.end());
+}
+
+accounts::AccountsChange change_of(const api::UpdateAccountsRequest& request) {
+  accounts::AccountsChange change;
+  change.accounts = values(request.accounts());
+  change.users = values(request.users());
+  change.associations = values(request.associations());
+  change.qos = values(request.qos());
+  change.removed_accounts = values(request.removed_accounts());
+  change.removed_users = values(request.removed_users());
+  change.removed_associations = values(request.removed_associations());
+  change.removed_qos = values(request.removed_qos());
+  change.clusters = values(request.clusters());
+  change.federations = values(request.federations());
+  change.resources = values(request.resources());
+  change.removed_clusters = values(request.removed_clusters());
+  change.removed_federations = values(request.removed_federations());
+  change.removed_resources = values(request.removed_resources());
+  return change;
 }
 
 }  // namespace
@@ -107,22 +127,19 @@ Status Accounts::check_update(const api::UpdateAccountsRequest& request,
   return {};
 }
 
+Status Accounts::admits_coordinator(const std::string& user,
+                                    const api::UpdateAccountsRequest& request) const {
+  if (!accounts::is_coordinator(book_, user)) return failure("", kAccessDenied);
+  if (request.reset_usage_size() + request.reset_qos_usage_size() > 0)
+    return failure("usage is set back by operators", kAccessDenied);
+  accounts::AccountBook after = book_;
+  if (!after.apply(change_of(request))) return {};  // update() says what is wrong
+  const Status his = accounts::check_coordinator(book_, after, user);
+  return his ? Status() : failure(his.error().message, kAccessDenied);
+}
+
 Status Accounts::update(const api::UpdateAccountsRequest& request) {
-  accounts::AccountsChange change;
-  change.accounts = values(request.accounts());
-  change.users = values(request.users());
-  change.associations = values(request.associations());
-  change.qos = values(request.qos());
-  change.removed_accounts = values(request.removed_accounts());
-  change.removed_users = values(request.removed_users());
-  change.removed_associations = values(request.removed_associations());
-  change.removed_qos = values(request.removed_qos());
-  change.clusters = values(request.clusters());
-  change.federations = values(request.federations());
-  change.resources = values(request.resources());
-  change.removed_clusters = values(request.removed_clusters());
-  change.removed_federations = values(request.removed_federations());
-  change.removed_resources = values(request.removed_resources());
+  const accounts::AccountsChange change = change_of(request);
   if (const Status possible = check_update(request, change); !possible) return possible;
   const accounts::AccountBook before = book_;
   if (!change.empty()) {

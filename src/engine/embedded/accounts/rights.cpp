@@ -160,7 +160,6 @@ Status Rights::admits(uint32_t uid, RequestKind kind) {
     case rpc::ClientMessage::kUpdateNode:
     case rpc::ClientMessage::kUpdatePartition:
     case rpc::ClientMessage::kUpdateReservation:
-    case rpc::ClientMessage::kUpdateAccounts:
       if (!is_operator(uid)) return failure("", model::kAccessDenied);
       return {};
     default:
@@ -169,6 +168,7 @@ Status Rights::admits(uint32_t uid, RequestKind kind) {
 }
 
 Status Rights::admits(uint32_t uid, const api::UpdateAccountsRequest& request) {
+  if (!is_operator(uid)) return core_.accounts->admits_coordinator(core_.state.user_name(uid), request);
   const auto level_now = [this](const std::string& name) {
     const model::UserRecord* user = core_.accounts->book().user(name);
     return user == nullptr ? model::ADMIN_NONE : user->admin_level();

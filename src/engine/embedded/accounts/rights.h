@@ -62,6 +62,7 @@ class Rights {
   // Whether this user may send such requests at all. The request's handler checks everything else.
   Status admits(uint32_t uid, RequestKind kind);
   // For changes of accounts: only administrators, and users with an admin level, may set an admin level.
+  // Coordinators may change what is in their accounts.
   Status admits(uint32_t uid, const api::UpdateAccountsRequest& request);
   // Refuses options of a job that only operators may use.
   Status admits(uint32_t uid, const model::JobSpec& spec);

@@ -1,0 +1,150 @@
+#include "accounts/coordinators.h"
+
+#include <gtest/gtest.h>
+
+#include "model/accounts.pb.h"
+
+namespace minke::accounts {
+namespace {
+
+model::AssociationRecord account(const std::string& name, const std::string& parent) {
+  model::AssociationRecord record;
+  record.set_account(name);
+  record.set_parent_account(parent);
+  record.set_shares(1);
+  return record;
+}
+model::AssociationRecord member(const std::string& user, const std::string& of) {
+  model::AssociationRecord record = account(of, "");
+  record.set_user(user);
+  return record;
+}
+
+// A professor coordinates "lab", which is below "faculty" and has "group" below it.
+class Coordinators : public ::testing::Test {
+ protected:
+  Coordinators() {
+    AccountsChange change;
+    for (const char* name : {"faculty", "lab", "group", "other"})
+      change.accounts.emplace_back().set_name(name);
+    change.accounts[1].add_coordinators("prof");
+    for (const char* name : {"prof", "ann", "dean"}) {
+      change.users.emplace_back().set_name(name);
+      change.users.back().set_default_account(std::string(name) == "dean" ? "other" : "lab");
+    }
+    change.associations = {account("faculty", "root"), account("lab", "faculty"), account("group", "lab"),
+                           account("other", "root"),   member("prof", "lab"),     member("ann", "lab"),
+                           member("dean", "other")};
+    change.associations[1].mutable_limits()->set_max_jobs(10);
+    change.associations[1].mutable_limits()->set_grp_jobs(50);
+    EXPECT_TRUE(before_.apply(change));
+  }
+
+  bool may(const AccountsChange& change, const std::string& who = "prof") {
+    AccountBook after = before_;
+    const Status applied = after.apply(change);
+    EXPECT_TRUE(applied) << applied.error().message;
+    return check_coordinator(before_, after, who).has_value();
+  }
+  model::AssociationRecord changed(const std::string& of, const std::string& user = {}) {
+    return *before_.find(of, user);
+  }
+
+  AccountBook before_;
+  AccountsChange change_;
+};
+
+TEST_F(Coordinators, AddAndRemoveUsersOfTheirAccountsAndThoseBelow) {
+  EXPECT_TRUE(is_coordinator(before_, "prof"));
+  EXPECT_FALSE(is_coordinator(before_, "ann"));
+  change_.users.emplace_back().set_name("bob");
+  change_.users.back().set_default_account("lab");
+  change_.associations = {member("bob", "lab"), member("bob", "group"), member("dean", "lab")};
+  EXPECT_TRUE(may(change_));
+  EXPECT_FALSE(may(change_, "ann"));
+  AccountsChange removal;
+  removal.removed_associations = {before_.find("lab", "ann")->id()};
+  EXPECT_TRUE(may(removal));
+  removal.removed_associations = {before_.find("other", "dean")->id()};
+  EXPECT_FALSE(may(removal));
+  removal = {};
+  removal.removed_users = {"ann"};
+  EXPECT_TRUE(may(removal));
+  removal.removed_users = {"dean"};
+  EXPECT_FALSE(may(removal));
+}
+
+TEST_F(Coordinators, MakeAccountsBelowTheirs) {
+  change_.accounts.emplace_back().set_name("team");
+  change_.associations = {account("team", "group")};
+  EXPECT_TRUE(may(change_));
+  change_.associations = {account("team", "faculty")};
+  EXPECT_FALSE(may(change_));
+  AccountsChange removal;
+  removal.removed_accounts = {"group"};
+  EXPECT_TRUE(may(removal));
+  removal.removed_accounts = {"lab"};
+  EXPECT_FALSE(may(removal));
+}
+
+TEST_F(Coordinators, HaveNoRightsInOtherAccounts) {
+  change_.associations = {member("ann", "other")};
+  EXPECT_FALSE(may(change_));
+  change_.associations = {changed("group")};
+  change_.associations[0].set_parent_account("other");
+  EXPECT_FALSE(may(change_));
+  change_.associations = {changed("other")};
+  change_.associations[0].set_parent_account("lab");
+  EXPECT_FALSE(may(change_));
+}
+
+TEST_F(Coordinators, SetLimitsWithinThoseOfTheirAccounts) {
+  change_.associations = {changed("lab", "ann")};
+  change_.associations[0].mutable_limits()->set_max_jobs(10);
+  change_.associations[0].mutable_limits()->set_grp_jobs(100);  // the account's holds all the same
+  change_.associations[0].set_shares(5);
+  EXPECT_TRUE(may(change_));
+  change_.associations[0].mutable_limits()->set_max_jobs(11);
+  EXPECT_FALSE(may(change_));
+  change_.associations = {changed("lab")};
+  change_.associations[0].mutable_limits()->set_max_jobs(5);
+  EXPECT_FALSE(may(change_));
+}
+
+TEST_F(Coordinators, GiveNoMoreThanTheyHave) {
+  change_.qos.emplace_back().set_name("fast");
+  EXPECT_FALSE(may(change_));
+  ASSERT_TRUE(before_.apply(change_));
+  change_ = {};
+  change_.associations = {changed("lab", "ann")};
+  change_.associations[0].add_qos("fast");
+  EXPECT_FALSE(may(change_));
+  change_.associations = {changed("lab", "ann")};
+  change_.associations[0].set_priority(7);
+  EXPECT_FALSE(may(change_));
+  change_.associations = {changed("group")};
+  change_.associations[0].set_rgu_years(7);
+  EXPECT_FALSE(may(change_));
+  change_ = {};
+  change_.users = {*before_.user("ann")};
+  change_.users[0].set_admin_level(model::ADMIN_OPERATOR);
+  EXPECT_FALSE(may(change_));
+  change_.users[0] = *before_.user("dean");
+  change_.users[0].set_default_account("lab");
+  change_.associations = {member("dean", "lab")};
+  EXPECT_FALSE(may(change_));
+}
+
+TEST_F(Coordinators, NameOthersForTheirAccountsAlone) {
+  change_.accounts = {*before_.account("lab")};
+  change_.accounts[0].add_coordinators("ann");
+  EXPECT_TRUE(may(change_));
+  change_.accounts[0].set_description("mine");
+  EXPECT_FALSE(may(change_));
+  change_.accounts = {*before_.account("faculty")};
+  change_.accounts[0].add_coordinators("prof");
+  EXPECT_FALSE(may(change_));
+}
+
+}  // namespace
+}  // namespace minke::accounts
