@@ -144,8 +144,8 @@ def test_the_published_tables_by_hand(cluster):
 
 
 # What is published of the clusters: RGU of a whole GPU, cores and GB of memory for each RGU.
-BUNDLES = {"fir": (12.2, 0.98, 23.6), "narval": (4.0, 3.00, 31.1), "nibi": (12.2, 1.15, 20.5), "rorqual": (12.2, 1.31, 10.2),
-           "trillium": (12.2, 1.97, 15.4)}
+BUNDLES = {"fir": (12.15, 0.98, 23.6), "narval": (4.0, 3.00, 31.1), "nibi": (12.15, 1.15, 20.5), "rorqual": (12.15, 1.31, 10.2),
+           "trillium": (12.15, 1.97, 15.4)}
 PARTS = {"a100_1g.5gb": 0.57, "a100_2g.10gb": 1.14, "a100_3g.20gb": 2.0, "1g.10gb": 1.74, "2g.20gb": 3.48, "3g.40gb": 6.1}
 WITHOUT_RGU = {"tamia", "killarney", "vulcan", "mila", "alex"}
 

@@ -1,9 +1,8 @@
 // Billing by the maximum rule, in core equivalents and in Reference GPU Units (RGU), as the
 // Digital Research Alliance of Canada charges its allocations. A job is billed for its request,
 // because that is what others cannot use; its actual use does not matter. The tables are the
-// published ones. A cluster may publish another value for a GPU model (12.15 for an H100
-// instead of 12.2), so the values can be configured and these are only the defaults. Pure
-// functions and constants. Any thread.
+// published ones. A cluster may count another value for a GPU model, so the values can be
+// configured and these are only the defaults. Pure functions and constants. Any thread.
 #pragma once
 
 #include <optional>

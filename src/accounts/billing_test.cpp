@@ -38,12 +38,12 @@ TEST(Billing, PublishedRgusFollowTheFormula) {
   for (const GpuModel& model : gpu_models())
     EXPECT_NEAR(rgu_by_formula(model), model.rgu, 0.06) << model.name;
   EXPECT_DOUBLE_EQ(rgu_by_formula(gpu_models()[0]), 12.176);
+  EXPECT_NEAR(rgu_by_formula({"h200", 3.44, 3.17, 141.0 / 40, 0}), rgu_of("h200").value(), 0.05);
 }
 
-// Awards of RGU-years as so many GPUs of a model; the page that says so counts 12.15 for an H100.
+// Awards of RGU-years as so many GPUs of a model.
 TEST(Billing, GpuEquivalents) {
-  EXPECT_NEAR(2000 / 12.15, 165, 0.5);
-  EXPECT_NEAR(2000 / rgu_of("h100").value(), 164, 0.5);
+  EXPECT_NEAR(2000 / rgu_of("h100").value(), 165, 0.5);
   EXPECT_NEAR(1500 / rgu_of("h100").value(), 123, 0.5);
   EXPECT_NEAR(1000 / rgu_of("h100").value(), 82, 0.5);
   EXPECT_DOUBLE_EQ(13 * rgu_of("a100").value(), 52);

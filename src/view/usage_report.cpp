@@ -119,19 +119,22 @@ UsageReport::Used UsageReport::used_by(const Allocation& allocation) const {
 
 std::string UsageReport::allocations_text() const {
   if (allocations_.empty()) return {};
-  std::string out = fmt::format("\n{:<28} {:>12} {:>9} {:>10} {:>12} {:>9} {:>10}\n", "Allocation",
-                                "core-years", "used", "projected", "RGU-years", "used", "projected");
+  const std::string model = equivalent().empty() ? "GPU equiv." : printable(equivalent()) + " equiv.";
+  std::string out = fmt::format("\n{:<28} {:>12} {:>9} {:>10} {:>12} {:>9} {:>10} {:>12}\n", "Allocation",
+                                "core-years", "used", "projected", "RGU-years", "used", "projected", model);
   const auto part = [](double given, double years) {
     return given > 0 ? fmt::format("{:.1f} %", 100 * years / given) : std::string("-");
   };
   constexpr double kOne = static_cast<double>(kYear);
   for (const Allocation& one : allocations_) {
     const Used used = used_by(one);
-    out += fmt::format("{:<28} {:>12.4f} {:>9} {:>10} {:>12.4f} {:>9} {:>10}\n", printable(one.account),
-                       one.core_years, part(one.core_years, used.all.cores / kOne),
+    const double gpus = equivalents(one.rgu_years);
+    out += fmt::format("{:<28} {:>12.4f} {:>9} {:>10} {:>12.4f} {:>9} {:>10} {:>12}\n",
+                       printable(one.account), one.core_years, part(one.core_years, used.all.cores / kOne),
                        part(one.core_years, projected(used.all.cores, used.recent.cores)), one.rgu_years,
                        part(one.rgu_years, used.all.rgu / kOne),
-                       part(one.rgu_years, projected(used.all.rgu, used.recent.rgu)));
+                       part(one.rgu_years, projected(used.all.rgu, used.recent.rgu)),
+                       gpus > 0 ? fmt::format("{:.1f}", gpus) : "-");
   }
   return out;
 }
@@ -200,7 +203,8 @@ std::string UsageReport::json() const {
   for (const Allocation& one : allocations_) {
     nlohmann::ordered_json row{{"account", one.account},
                                {"allocated_core_years", one.core_years},
-                               {"allocated_rgu_years", one.rgu_years}};
+                               {"allocated_rgu_years", one.rgu_years},
+                               {"allocated_gpu_equivalents", equivalents(one.rgu_years)}};
     row.update(amounts(used_by(one)));
     document["allocations"].push_back(std::move(row));
   }

@@ -54,11 +54,11 @@ TEST(UsageReport, TellsGpusOfSeveralModelsInThoseOfOne) {
   report.add(job("lab", kBegin, kBegin + 365 * kDay, 12, "a100", 1));
   auto seen = nlohmann::json::parse(report.json());
   EXPECT_EQ(seen["equivalent_gpu"], "h100");
-  EXPECT_NEAR(seen["accounts"][0]["gpu_equivalents"], 2 + 4.0 / 12.2, 1e-9);
+  EXPECT_NEAR(seen["accounts"][0]["gpu_equivalents"], 2 + 4.0 / 12.15, 1e-9);
   EXPECT_NE(report.text().find(" h100 equiv. "), std::string::npos);
   ASSERT_TRUE(report.set_equivalent("a100"));
   seen = nlohmann::json::parse(report.json());
-  EXPECT_NEAR(seen["accounts"][0]["gpu_equivalents"], 1 + 2 * 12.2 / 4, 1e-9);
+  EXPECT_NEAR(seen["accounts"][0]["gpu_equivalents"], 1 + 2 * 12.15 / 4, 1e-9);
   EXPECT_FALSE(report.set_equivalent("abacus"));
 }
 
@@ -73,8 +73,9 @@ TEST(UsageReport, SetsAllocationsAgainstWhatWasUsed) {
   EXPECT_NEAR(seen[0]["projected_rgu_years"], 12, 1e-9);
   EXPECT_EQ(seen[0]["allocated_rgu_years"], 12);
   EXPECT_EQ(seen[1]["core_years"], 0);
+  EXPECT_EQ(seen[0]["allocated_gpu_equivalents"], 3);
   const std::string text = report.text();
-  EXPECT_NE(text.find("12.0000    20.0 %    100.0 %\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("12.0000    20.0 %    100.0 %          3.0\n"), std::string::npos) << text;
   EXPECT_NE(text.find("100.0000     0.0 %      0.0 %"), std::string::npos) << text;
 }
 
