@@ -103,7 +103,8 @@ Result<Model> find_model(const std::string& name) {
   if (std::filesystem::is_directory(name, error)) return read_directory(name);
   if (const auto known = ml::well_known_model(name)) return Model{*known, "known by name"};
   return failure("there is no directory " + name +
-                 ", and the name is not known: 8B, 70B and 405B (Llama 3.1) and gemma-3-1b are. A model's "
+                 ", and the name is not known: 8B, 70B and 405B (Llama 3.1), 32B (Qwen2.5) and gemma-3-1b "
+                 "are. A model's "
                  "directory needs its config.json and, for the exact size, its *.safetensors");
 }
 
@@ -140,7 +141,8 @@ std::string names_of(const std::vector<std::string_view>& clusters) {
 
 // Reads the options, checks them and adds the model's size.
 Result<view::EstimateTerms> read_terms(const EstimateOptions& options) {
-  if (options.model.empty()) return failure("which model? A directory, or one of 8B, 70B, 405B, gemma-3-1b");
+  if (options.model.empty())
+    return failure("which model? A directory, or one of 8B, 32B, 70B, 405B, gemma-3-1b");
   const auto precision = ml::parse_precision(options.precision);
   const auto cache = ml::parse_precision(options.cache_precision);
   const auto optimizer = ml::parse_optimizer(options.optimizer);

@@ -69,6 +69,7 @@ TEST(ModelShape, WellKnownOnesHaveTheirExactSize) {
   EXPECT_EQ(well_known_model("8B")->parameters, 8'030'261'248u);
   EXPECT_EQ(well_known_model("meta-llama/Llama-3.1-70B-Instruct")->parameters, 70'553'706'496u);
   EXPECT_EQ(well_known_model("llama-3.1-405b")->parameters, 405'853'388'800u);
+  EXPECT_EQ(well_known_model("Qwen/Qwen2.5-32B-Instruct")->parameters, 32'763'876'352u);
   EXPECT_EQ(well_known_model("google/gemma-3-1b-it")->parameters, 999'885'952u);
   EXPECT_FALSE(well_known_model("9B"));
   EXPECT_FALSE(well_known_model(""));
@@ -152,6 +153,9 @@ TEST(Placement, AsResearchersHaveFound) {
             (std::vector<std::string>{"#SBATCH --nodes=1", "#SBATCH --gpus-per-node=a100:4",
                                       "#SBATCH --ntasks-per-node=1", "#SBATCH --cpus-per-task=48",
                                       "#SBATCH --mem=496G", "#SBATCH --time=3:00:00"}));
+  const auto middle = place("narval", need("32B"));
+  ASSERT_TRUE(middle);
+  EXPECT_EQ(middle->gpus_per_node, 2u);
   const auto huge = place("nibi", need("405B"));
   ASSERT_TRUE(huge);
   EXPECT_EQ(huge->nodes, 2u);

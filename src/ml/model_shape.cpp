@@ -31,6 +31,16 @@ ModelShape llama(std::string name, double billions, uint32_t layers, uint32_t hi
   return shape;
 }
 
+// Llama's layout, but with biases where queries, keys and values are made.
+ModelShape qwen_32b() {
+  ModelShape shape = llama("Qwen2.5 32B", 32, 64, 5120, 40, 27648);
+  shape.vocabulary = 152064;
+  shape.max_context = 32768;
+  const uint64_t biases = uint64_t{shape.layers} * (shape.heads + 2 * shape.kv_heads) * shape.head_size;
+  shape.parameters = count_parameters(shape) + biases;
+  return shape;
+}
+
 ModelShape gemma_1b() {
   ModelShape shape;
   shape.name = "Gemma 3 1B";
@@ -171,6 +181,7 @@ std::optional<ModelShape> well_known_model(std::string_view name) {
   if (plain == "8b") return llama("Llama 3.1 8B", 8, 32, 4096, 32, 14336);
   if (plain == "70b") return llama("Llama 3.1 70B", 70, 80, 8192, 64, 28672);
   if (plain == "405b") return llama("Llama 3.1 405B", 405, 126, 16384, 128, 53248);
+  if (plain == "32b" || plain == "qwen2532b") return qwen_32b();
   if (plain == "gemma31b" || plain == "1b") return gemma_1b();
   return std::nullopt;
 }

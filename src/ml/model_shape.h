@@ -41,7 +41,8 @@ Result<ModelShape> read_model_config(std::string_view json);
 // Counts a decoder in Llama's layout (gated feed-forward, no biases), like most; 0 if sizes are missing.
 uint64_t count_parameters(const ModelShape& shape);
 
-// "8B", "70b", "405B", "llama-3.1-8b", "meta-llama/Llama-3.1-8B-Instruct", "google/gemma-3-1b-it".
+// "8B", "70b", "405B", "llama-3.1-8b", "meta-llama/Llama-3.1-8B-Instruct", "32B", "Qwen/Qwen2.5-32B",
+// "google/gemma-3-1b-it".
 std::optional<ModelShape> well_known_model(std::string_view name);
 
 }  // namespace minke::ml

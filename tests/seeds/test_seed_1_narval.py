@@ -358,7 +358,6 @@ def test_1_50_gpus_of_8b_and_70b(reader):
     assert re.search(r"gpus-per-node=(a100|a100_3g.20gb):1\n", types(reader, "minke estimate 8B --cluster narval"))
 
 
-@pytest.mark.xfail(strict=True, reason="there is no directory 32B, and the name is not known")
 def test_1_50_a_32b_model_on_two(reader):
     assert "a100:2\n" in types(reader, "minke estimate 32B --cluster narval")
 
