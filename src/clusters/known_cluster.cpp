@@ -33,6 +33,7 @@ constexpr uint64_t kGB = 1'000'000'000, kTB = 1000 * kGB, kThousand = 1000, kMil
 constexpr uint32_t kHour = 3600, kDay = 24 * kHour, kWeek = 7 * kDay;
 const std::vector<SnapshotRule> kDaily = {{kDay, 30}};
 const std::vector<SnapshotRule> kDailyAndWeekly = {{kDay, 7}, {kWeek, 4}};
+const std::vector<SnapshotRule> kTwoWeeks = {{kHour / 2, 48}, {kDay, 14}};
 const std::vector<SnapshotRule> kOften = {{kHour / 2, 6}, {2 * kHour, 12}, {kDay, 7}, {kWeek, 4}};
 
 // A job's own directory, by the name that this cluster uses beside SLURM_TMPDIR.
@@ -87,7 +88,7 @@ constexpr char kForWork[] = "for what jobs read and write: data sets, environmen
 constexpr char kForVault[] = "for results and data sets that are to be kept, and seldom change";
 constexpr char kForNode[] = "for what is needed on this node for hours: copies of data sets, caches";
 
-// Narval, Rorqual and Fir differ only in nearline.
+// Narval, Rorqual and Fir differ only in nearline, Nibi in a little more.
 std::vector<Tier> alliance_tiers(uint64_t nearline) {
   Tier home{"home", "", "", false, 50 * kGB, 50 * kGB, 500 * kThousand, 500 * kThousand};
   Tier scratch{"scratch", "/scratch/%u", "SCRATCH", false, 20 * kTB, 20 * kTB, kMillion, kMillion};
@@ -118,12 +119,47 @@ KnownCluster narval() {
           alliance_tiers(kTB)};
 }
 
+// Over the soft limit, scratch takes nothing more after 60 days; nothing is removed.
+std::vector<Tier> nibi_tiers() {
+  std::vector<Tier> tiers = alliance_tiers(10 * kTB);
+  for (Tier& tier : tiers) {
+    if (tier.name == "home" || tier.name == "project") tier.snapshots = kTwoWeeks;
+    if (tier.name == "scratch") {
+      tier.space = kTB;
+      tier.purge_days = 0;
+    }
+  }
+  return tiers;
+}
+
+// Home and project are of the log-in side; jobs write to scratch.
+std::vector<Tier> trillium_tiers() {
+  Tier home{"home", "", "", false, 100 * kGB, 100 * kGB, kMillion, kMillion};
+  Tier scratch{"scratch", "/scratch/%u", "SCRATCH", false, 25 * kTB, 25 * kTB, 10 * kMillion, 10 * kMillion};
+  Tier project{"project", "/project/%g", "PROJECT", true, kTB, kTB, 2 * kMillion, 2 * kMillion};
+  home.in_jobs = project.in_jobs = InJobs::kReadOnly;
+  return {purposed(backed_up(with_snapshots(home, kDaily)), kForHome),
+          purposed(linked(scratch, "links/scratch"), kForScratch),
+          purposed(linked(backed_up(with_snapshots(project, kDaily)), "links/projects/%g"), kForProject),
+          job_local("LOCAL_SCRATCH")};
+}
+
+// What members of an AI chair's group have. There are no backups yet.
+std::vector<Tier> tamia_tiers() {
+  constexpr uint64_t kGiB = uint64_t{1} << 30;
+  Tier home{"home", "", "", false, 25 * kGiB, 25 * kGiB, 250 * kThousand, 250 * kThousand};
+  Tier scratch{"scratch", "/scratch/%u", "SCRATCH", false, 2 * kTB, 2 * kTB, 0, 0};
+  Tier project{"project", "/project/%g", "PROJECT", true, 5 * kTB, 5 * kTB, 0, 0};
+  return {purposed(home, kForHome), purposed(linked(purged_after(scratch, 60), "scratch"), kForScratch),
+          purposed(linked(project, "projects/%g"), kForProject), job_local("LOCAL_SCRATCH")};
+}
+
 KnownCluster nibi() {
   return {"nibi",
           Bundle{1.15, 20.5},
           {part("h100_1g.10gb", "h100_1g.10gb", 10, 2, 31), part("h100_2g.20gb", "h100_2g.20gb", 20, 4, 62),
            part("h100_3g.40gb", "h100_3g.40gb", 40, 7, 124), whole("h100", "h100", 80, 8, 14, 250)},
-          {}};
+          nibi_tiers()};
 }
 
 KnownCluster rorqual() {
@@ -136,14 +172,15 @@ KnownCluster rorqual() {
 
 KnownCluster trillium() {
   // Jobs there do not request memory: it comes with the GPUs.
-  return {"trillium", Bundle{1.97, 15.4}, {one_or_all(whole("h100", "h100", 80, 4, 24, 0))}, {}};
+  return {
+      "trillium", Bundle{1.97, 15.4}, {one_or_all(whole("h100", "h100", 80, 4, 24, 0))}, trillium_tiers()};
 }
 
 KnownCluster tamia() {
   return {"tamia",
           std::nullopt,
           {whole_nodes(whole("h100", "", 80, 4, 12, 125)), whole_nodes(whole("h200", "", 141, 8, 8, 125))},
-          {}};
+          tamia_tiers()};
 }
 
 KnownCluster killarney() {

@@ -76,9 +76,7 @@ def example(wheelhouse, scratch):
         resources(reader, job)
 
 
-@pytest.mark.parametrize("name", [
-    pytest.param(one, marks=[pytest.mark.xfail(strict=True, reason="there is no profile of this name")]
-                 if one in ("nibi", "trillium", "tamia") else []) for one in CLUSTERS])
+@pytest.mark.parametrize("name", CLUSTERS)
 def test_0_01_a_cluster_to_aim_at(tmp_path, name):
     one = Cluster(tmp_path)
     one.environment |= {"MINKE_CONFIG": str(tmp_path / "minke.toml"), "HOME": str(tmp_path)}
@@ -136,7 +134,6 @@ def test_0_09_an_allocation_is_a_weight_and_no_cap(narval):
     assert 1 < shares["def-prof_cpu"] < 193000
 
 
-@pytest.mark.xfail(strict=True, reason="there is no storage profile of Nibi")
 def test_0_14_nibi_keeps_its_file_systems(tmp_path):
     one = Cluster(tmp_path)
     one.environment |= {"MINKE_CONFIG": str(tmp_path / "minke.toml"), "HOME": str(tmp_path)}
