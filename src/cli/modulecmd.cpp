@@ -1,4 +1,6 @@
 // The commands behind `module` in a shell. They turn into Lmod, or the shell, and add some 3 ms to it.
+#include <fcntl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -130,10 +132,11 @@ software::Aliases own_aliases(const std::string& home) {
   return {};
 }
 
-// Replaces the modules to load by those that exist here. Returns false if nothing is left to do.
+// Replaces the modules to load, or to look for, by those that exist here. Returns false if nothing is left to
+// do.
 bool resolve_arguments(const std::string& home, std::vector<std::string>& arguments) {
   static constexpr std::string_view kLoading[] = {"load", "add",    "try-load", "try-add",
-                                                  "swap", "switch", "sw"};
+                                                  "swap", "switch", "sw",       "spider"};
   const auto command = std::find_if(arguments.begin(), arguments.end(),
                                     [](const std::string& word) { return !word.starts_with('-'); });
   if (command == arguments.end() ||
@@ -153,6 +156,24 @@ bool resolve_arguments(const std::string& home, std::vector<std::string>& argume
   return true;
 }
 
+// Makes the modules of a cluster that has none yet, for whoever may.
+Status scan_once(const std::string& home) {
+  if (os::is_shared(home) && ::geteuid() != 0)
+    return failure("there are no modules yet: an administrator makes them with minke software scan");
+  std::fputs("minke: looking once for this machine's software (minke software scan)\n", stderr);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const int null = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (null >= 0) ::dup2(null, STDOUT_FILENO);
+    ::_exit(software_scan({}));
+  }
+  int status = 0;
+  while (child > 0 && ::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (child > 0 && status == 0 && is_directory(software::modules_path(home))) return {};
+  return failure("there are no modules yet: minke software scan");
+}
+
 int fail(const std::string& message) {
   std::fprintf(stderr, "module: %s\n", message.c_str());
   std::puts("false");
@@ -170,14 +191,16 @@ int modulecmd_main(int argc, char** argv) {
   const std::string lmod = std::string(software::kLmodDirectory) + "/libexec/lmod";
   if (::access(lmod.c_str(), X_OK) != 0) return fail("Lmod is not installed; as root: apt-get install lmod");
   const bool initial = arguments.size() == 1 && arguments[0] == "--initial";
-  if (!initial && !is_directory(software::modules_path(*home)))
-    return fail("there are no modules yet: minke software scan");
+  const bool csh = shell == "tcsh" || shell == "csh";
+  if (!is_directory(software::modules_path(*home))) {
+    if (const Status made = scan_once(*home); !made) return initial ? 0 : fail(made.error().message);
+    if (!csh) std::printf(". %s\n", text::shell_quoted(software::init_path(*home) + "/sh").c_str());
+  }
   prepare_environment(*home, initial);
   if (initial) {
-    std::fputs(shell == "tcsh" || shell == "csh" ? "setenv MINKE_MODULES 1;\n" : "export MINKE_MODULES=1\n",
-               stdout);
+    std::fputs(csh ? "setenv MINKE_MODULES 1;\n" : "export MINKE_MODULES=1\n", stdout);
     // A login shell's profile may have lost the path of the commands.
-    if (shell != "tcsh" && shell != "csh") {
+    if (!csh) {
       const std::string bin = text::shell_quoted(os::bin_path(*home));
       std::printf("case \":$PATH:\" in *:%s:*) ;; *) export PATH=%s:\"$PATH\" ;; esac\n", bin.c_str(),
                   bin.c_str());

@@ -13,7 +13,9 @@
 #include "cli/links.h"
 #include "os/files.h"
 #include "os/minke_home.h"
+#include "software/module_files.h"
 #include "software/shell_init.h"
+#include "software/software_home.h"
 #include "text/shell_quote.h"
 
 namespace minke::cli {
@@ -40,7 +42,16 @@ std::string profile_text(const std::string& home, bool over_slurm) {
   if (home != os::kSharedHome) text += "  export MINKE_HOME=" + of + "\n";
   text += "  case \":$PATH:\" in *:" + bin + ":*) ;; *) export PATH=";
   text += over_slurm ? bin + ":\"$PATH\"" : "\"$PATH\":" + bin;
-  return text + " ;; esac\nfi\n";
+  text += " ;; esac\n";
+  // In a job they come with its environment.
+  const std::string init = text::shell_quoted(software::init_path(home) + "/sh");
+  text += "  if [ -r " + init + " ]; then\n    . " + init + "\n";
+  if (!os::is_shared(home)) {
+    text += "  elif [ -x " + std::string(software::kLmodDirectory) +
+            "/libexec/lmod ] && ! command -v module > /dev/null 2>&1; then\n" +
+            software::posix_functions(os::bin_path(home) + "/minke");
+  }
+  return text + "  fi\nfi\n";
 }
 
 // Returns the text without the block, wherever that is.

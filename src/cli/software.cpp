@@ -140,7 +140,10 @@ int software_alias(const AliasCommand& command) {
 }
 
 std::string module_functions(const std::string& home, bool csh) {
-  if (::access(software::modules_path(home).c_str(), R_OK) != 0) return "";
+  if (::access(software::modules_path(home).c_str(), R_OK) != 0) {
+    if (::access((std::string(software::kLmodDirectory) + "/libexec/lmod").c_str(), X_OK) != 0) return "";
+    return csh ? software::csh_functions(minke_of(home)) : software::posix_functions(minke_of(home));
+  }
   return csh ? software::csh_init(minke_of(home), home) : software::posix_init(minke_of(home), home);
 }
 

@@ -34,8 +34,17 @@ std::string commands_in_front() {
   return "case \"$PATH\" in \"$MINKE_HOME\"/bin:*) ;; *) export PATH=\"$MINKE_HOME/bin:$PATH\" ;; esac;";
 }
 
+std::string posix_functions(const std::string& minke) {
+  return "module() " + module_body(minke) + "\n" + "ml() " + ml_body() + "\n";
+}
+
+std::string csh_functions(const std::string& minke) {
+  return "alias module 'eval `" + minke + " modulecmd tcsh \\!*`'\n" + "alias ml 'eval `" + kLmodDirectory +
+         "/libexec/ml_cmd \\!*`'\n";
+}
+
 std::string posix_init(const std::string& minke, const std::string& home) {
-  return "module() " + module_body(minke) + "\n" + "ml() " + ml_body() + "\n" +
+  return posix_functions(minke) +
          "if [ -n \"${BASH_VERSION:-}\" ]; then\n"
          "  export -f module ml\n"
          "  case \"${BASH_ENV:-}\" in ''|*/lmod/init/bash) export BASH_ENV=" +
@@ -50,9 +59,8 @@ std::string posix_init(const std::string& minke, const std::string& home) {
 }
 
 std::string csh_init(const std::string& minke, const std::string& home) {
-  return "alias module 'eval `" + minke + " modulecmd tcsh \\!*`'\n" + "alias ml 'eval `" + kLmodDirectory +
-         "/libexec/ml_cmd \\!*`'\n" + "if ( ! $?MINKE_MODULES ) eval `" + minke +
-         " modulecmd tcsh --initial`\n" + "if ( ! $?PIP_CONFIG_FILE ) setenv PIP_CONFIG_FILE " +
+  return csh_functions(minke) + "if ( ! $?MINKE_MODULES ) eval `" + minke + " modulecmd tcsh --initial`\n" +
+         "if ( ! $?PIP_CONFIG_FILE ) setenv PIP_CONFIG_FILE " +
          text::shell_quoted(wheels_path(home) + "/pip.conf") + "\n" + "setenv MINKE_WHEEL_CACHE " +
          text::shell_quoted(wheel_cache_path(home)) + "\n";
 }

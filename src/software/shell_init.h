@@ -8,6 +8,10 @@
 
 namespace minke::software {
 
+// `module` and `ml` alone, for where no modules have been made yet: their first call makes them.
+std::string posix_functions(const std::string& minke);
+std::string csh_functions(const std::string& minke);
+
 // For sh, bash and zsh, to be sourced or evaluated.
 std::string posix_init(const std::string& minke, const std::string& home);
 // For csh and tcsh.

@@ -274,7 +274,6 @@ def test_0_34_module_avail(narval):
     assert "Core Modules" in said and "python/3.11" in said and "gcc/" in said
 
 
-@pytest.mark.xfail(strict=True, reason="module: command not found, until minke software scan")
 def test_0_34_module_avail_before_any_scan(tamia):
     tamia.run("bash", "-c", 'eval "$(minke env --over-slurm)"; module avail', check=0)
 
@@ -288,7 +287,6 @@ def test_0_36_module_spider(narval):
 
 
 @pytest.mark.skipif(bool(shutil.which("python3.12", path=SYSTEM_PATH)), reason="there is a Python 3.12 here")
-@pytest.mark.xfail(strict=True, reason="Unable to find: what module load takes instead is not told of")
 def test_0_36_module_spider_of_a_version_that_is_not_here(narval):
     assert "python/3.11" in types(narval.reader, "module spider python/3.12")
 
