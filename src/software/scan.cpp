@@ -78,15 +78,22 @@ std::optional<std::string> ask(const std::vector<std::string>& argv, const std::
   return match[1].str();
 }
 
+std::string quoted(const std::string& word) {
+  std::string text = "'";
+  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
+}
+
 // Returns a script that runs a program with these first arguments.
 std::string running(const std::vector<std::string>& argv) {
   std::string line = "#!/bin/sh\nexec";
-  for (const std::string& word : argv) {
-    line += " '";
-    for (const char c : word) line += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    line += "'";
-  }
+  for (const std::string& word : argv) line += " " + quoted(word);
   return line + " \"$@\"\n";
+}
+
+// The same for a program that is told that it was found on PATH.
+std::string running_as(const std::string& name, const std::string& program) {
+  return "#!/bin/bash\nexec -a " + name + " " + quoted(program) + " \"$@\"\n";
 }
 
 Found make(const std::string& program, std::string name, std::string version, std::string description,
@@ -241,12 +248,15 @@ class Scanner {
          {"mpirun", "mpiexec", "mpicc", "mpicxx", "mpic++", "mpiCC", "mpif77", "mpif90", "mpifort"}) {
       for (const std::string& program : {directory + "/" + name + behind, directory + "/" + name}) {
         if (!is_program(program) || (program.ends_with(name) && is_system(directory))) continue;
-        found.links[name] =
-            running({program});  // they find their settings by the name that they are called by
+        // Compilers find their settings by the name that they are called by. Open MPI's launcher, where it is
+        // called by its path, looks for srun beside itself before it looks on PATH.
+        const bool launcher =
+            open && (std::string_view(name) == "mpirun" || std::string_view(name) == "mpiexec");
+        found.links[name] = launcher ? running_as(name, program) : running({program});
         break;
       }
     }
-    if (found.links.empty()) found.links["mpirun"] = running({path});
+    if (found.links.empty()) found.links["mpirun"] = open ? running_as("mpirun", path) : running({path});
     if (!is_system(directory)) {
       found.paths["PATH"].push_back(directory);
       add_libraries(found);

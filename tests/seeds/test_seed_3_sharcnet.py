@@ -190,8 +190,6 @@ def test_3_23_processes_on_several_nodes(sharcnet):
 
 
 @pytest.mark.skipif(not shutil.which("mpirun"), reason="Open MPI is not installed")
-@pytest.mark.xfail(bool(shutil.which("srun")), strict=True,
-                   reason="with a real Slurm here, the module's mpirun takes its srun")
 def test_3_23_the_same_by_the_module(sharcnet):
     seen = sharcnet.student.output(sharcnet.student.submit(MPI.format("module load openmpi\n"))).splitlines()
     assert sorted(line.split()[1] for line in seen) == list("0123")
