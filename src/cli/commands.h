@@ -32,6 +32,8 @@ int sqkill_main(int argc, char** argv);
 int sqsuspend_main(int argc, char** argv);
 int sqresume_main(int argc, char** argv);
 int sqhosts_main(int argc, char** argv);
+int lfs_main(int argc, char** argv);
+int setrpaths_main(int argc, char** argv);
 int minke_main(int argc, char** argv);
 
 }  // namespace minke::cli

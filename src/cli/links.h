@@ -37,7 +37,9 @@ inline constexpr const char* kLinkNames[] = {"minke",
                                              "strigger",
                                              "avail_wheels",
                                              "diskusage_report",
-                                             "shownicerquota.pl"};
+                                             "shownicerquota.pl",
+                                             "lfs",
+                                             "setrpaths.sh"};
 
 // Makes <home>/bin with a link for each command, pointing to the program that runs; corrects those
 // that point elsewhere.

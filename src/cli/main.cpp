@@ -75,6 +75,8 @@ constexpr Command kCommands[] = {
 
 const Command* find(std::string_view name) {
   for (const Command& command : kCommands) {
+    {"lfs", minke::cli::lfs_main},
+    {"setrpaths.sh", minke::cli::setrpaths_main},
     if (command.name == name) return &command;
   }
   return nullptr;

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -139,11 +140,18 @@ Status run_program(const std::vector<std::string>& words, const std::atomic<bool
 }
 
 bool is_installed(const std::string& program) {
+  struct stat own {
+  }, found{};
+  const bool known = ::stat("/proc/self/exe", &own) == 0;
   const char* path = ::getenv("PATH");
   const std::string directories = path != nullptr ? path : "/usr/bin:/bin";
   for (size_t at = 0; at <= directories.size();) {
     const size_t end = std::min(directories.find(':', at), directories.size());
-    if (::access((directories.substr(at, end - at) + "/" + program).c_str(), X_OK) == 0) return true;
+    const std::string candidate = directories.substr(at, end - at) + "/" + program;
+    // Minke's own name for it is none.
+    const bool ours = known && ::stat(candidate.c_str(), &found) == 0 && found.st_ino == own.st_ino &&
+                      found.st_dev == own.st_dev;
+    if (::access(candidate.c_str(), X_OK) == 0 && !ours) return true;
     at = end + 1;
   }
   return false;

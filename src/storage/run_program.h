@@ -13,7 +13,7 @@ namespace minke::storage {
 // last lines that it wrote to standard error, as one.
 Status run_program(const std::vector<std::string>& words, const std::atomic<bool>* stop = nullptr);
 
-// Whether it is on PATH.
+// Whether it is on PATH. A link of Minke's that answers in its place does not count.
 bool is_installed(const std::string& program);
 
 }  // namespace minke::storage

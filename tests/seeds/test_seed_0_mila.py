@@ -362,7 +362,6 @@ def test_0_50_an_h200_has_rgu_too(tamia):
     assert '"gpus_without_rgu": []' in tamia.run("minke", "usage", "--json", check=0).stdout
 
 
-@pytest.mark.xfail(strict=True, reason="setrpaths.sh: command not found")
 def test_0_51_setrpaths(narval):
     types(narval.reader, "mkdir -p binaries && cp /bin/true binaries && setrpaths.sh --path binaries && binaries/true")
 
