@@ -1,7 +1,9 @@
 // One program under many names: argv[0], or the first word after "minke", picks the command.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <string_view>
 
 #include "cli/chain.h"
@@ -9,10 +11,12 @@
 #include "cli/software.h"
 #include "cli/storage/storage.h"
 #include "cli/wheels.h"
+#include "config/site_variables.h"
 #include "helpers/programs.h"
 #include "helpers/prolog_program.h"
 #include "helpers/say_to_owner.h"
 #include "os/helper_program.h"
+#include "os/minke_home.h"
 
 namespace {
 
@@ -71,20 +75,32 @@ constexpr Command kCommands[] = {
     {"restore", minke::cli::restore_main},
     {"diskusage_report", minke::cli::diskusage_report_main},
     {"shownicerquota.pl", minke::cli::shownicerquota_main},
+    {"lfs", minke::cli::lfs_main},
+    {"setrpaths.sh", minke::cli::setrpaths_main},
 };
 
 const Command* find(std::string_view name) {
   for (const Command& command : kCommands) {
-    {"lfs", minke::cli::lfs_main},
-    {"setrpaths.sh", minke::cli::setrpaths_main},
     if (command.name == name) return &command;
   }
   return nullptr;
 }
 
+// The site's columns, for who has set none.
+void take_site_variables(std::string_view command) {
+  constexpr std::string_view kLooking[] = {"squeue", "sinfo", "sacct", "sprio"};
+  if (std::find(std::begin(kLooking), std::end(kLooking), command) == std::end(kLooking)) return;
+  const auto home = minke::os::minke_home();
+  const std::string path = home ? minke::os::configuration_path(*home) : "";
+  if (path.empty()) return;
+  for (const auto& [name, value] : minke::config::read_site_variables(path))
+    ::setenv(name.c_str(), value.c_str(), 0);
+}
+
 // Static objects are not destroyed: nobody would notice, and it takes a command as long as much of its work.
 // Code that must restore something (a terminal) registers it with at_quick_exit(3).
 [[noreturn]] void run(const Command& command, int argc, char** argv) {
+  take_site_variables(command.name);
   const int exit_code = command.run(argc, argv);
   std::fflush(nullptr);
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

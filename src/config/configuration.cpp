@@ -15,6 +15,7 @@
 #include "config/budgets.h"
 #include "config/machine.h"
 #include "config/policy.h"
+#include "config/site_variables.h"
 #include "config/slurm_conf.h"
 #include "config/storage.h"
 #include "config/table.h"
@@ -167,8 +168,8 @@ void read_job_rules(Table& table, Configuration& config) {
   table.number("requeue_delay", 0, 1 << 30,
                [&](int64_t v) { config.requeue_delay_seconds = static_cast<uint32_t>(v); });
   table.boolean("requeue", [&](bool v) { config.requeue_by_default = v; });
-}
   table.boolean("interactive_step", [&](bool v) { config.interactive_step = v; });
+}
 
 // Reads who may do what, and what isolates users and jobs.
 void read_rights(Table& table, Configuration& config) {
@@ -212,6 +213,10 @@ void read_sections(Table& table, Configuration& config, uint32_t& shards) {
   table.sub_table("budgets", [&](Table& section) {
     BudgetSettings checked;  // load_budget_settings() is for the code that needs them
     read_budget_settings(section, checked);
+  });
+  table.sub_table("variables", [&](Table& section) {
+    std::string checked;  // read_site_variables() is for the commands, which need them
+    for (const std::string_view name : kSiteVariables) section.text(name, checked);
   });
   table.sub_table("mail", [&](Table& section) { read_mail(section, config); });
   table.sub_table("accounting", [&](Table& section) { read_accounting(section, config.accounting); });
@@ -356,8 +361,8 @@ Result<Configuration> load_configuration(const std::string& home, const std::str
     return failure(good.error().message, good.error().code);
   if (config->tmp_root.empty()) config->tmp_root = home + "/tmp";
   discover_gpus(*config);
+  set_shares_of_gpus(*config);
   return config;
 }
 
 }  // namespace minke::config
-  set_shares_of_gpus(*config);

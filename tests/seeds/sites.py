@@ -176,13 +176,14 @@ NodeName=DEFAULT CPUs=128 RealMemory=512000 TmpDisk=7000000 Gres=gpu:a40:8
 NodeName=a[0121-0129,0603]
 PartitionName=a40 Nodes=ALL Default=YES MaxTime=1-0 DefaultTime=10 DefCpuPerGPU=16 DefMemPerGPU=60000
 """
+ALEX_COLUMNS = '[variables]\nSQUEUE_FORMAT = "%.9i %9P %20j %8u %.2t %.10M %.11l %.6D %.4C %R"\n'
 
 
 class Alex(Site):
     """Read from a slurm.conf of its own; its tiers from minke.toml."""
 
     def __init__(self):
-        super().__init__("alex", "", tiers="snapshots = true\n")
+        super().__init__("alex", ALEX_COLUMNS, tiers="snapshots = true\n")
         self.reader, self.other = self.member("reader"), self.member("other")
         self.minke("software", "scan")
 
@@ -209,7 +210,7 @@ def own_narval(directory: pathlib.Path) -> Cluster:
 
 
 def own_alex(directory: pathlib.Path) -> Cluster:
-    one = own(directory, f'[storage]\nprofile = "alex"\nroot = "{directory}/disks"\n')
+    one = own(directory, ALEX_COLUMNS + f'[storage]\nprofile = "alex"\nroot = "{directory}/disks"\n')
     (one.home / "slurm.conf").write_text(ALEX)
     one.run("minke", "storage", "init", check=0)
     one.run("minke", "software", "scan", check=0)
