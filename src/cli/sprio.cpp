@@ -174,11 +174,6 @@ int sprio_main(int argc, char** argv) {
   auto cluster = engine::open();
   if (!cluster) return view::print_error("sprio", cluster.error().message), 1;
   if (!check_clusters(**cluster, "sprio", arguments.clusters)) return 1;
-  std::vector<std::string> problems;
-  view::Table<view::PriorityLine> table = view::priority_table(arguments.options, problems);
-  for (const std::string& field : problems)
-    view::print_error("sprio", "Invalid job format specification: " + field);
-
   engine::JobRecords jobs;
   std::vector<view::PriorityLine> lines;
   if (!arguments.options.weights) {
@@ -194,6 +189,10 @@ int sprio_main(int argc, char** argv) {
   for (const api::JobPriority& one : priorities->jobs()) parts[{one.job_id(), one.partition()}] = &one;
   view::PriorityLine weights;
   if (priorities->multifactor()) weights.weights = &priorities->weights();
+  std::vector<std::string> problems;
+  view::Table<view::PriorityLine> table = view::priority_table(arguments.options, problems, weights.weights);
+  for (const std::string& field : problems)
+    view::print_error("sprio", "Invalid job format specification: " + field);
   for (view::PriorityLine& line : lines) {
     line.weights = weights.weights;
     const auto found = parts.find({line.job->job_id(), std::string(line.partition)});

@@ -3,6 +3,7 @@
 
 #include "api/accounts.pb.h"
 #include "api/diagnostics.pb.h"
+#include "api/priorities.pb.h"
 #include "api/step_usage.pb.h"
 #include "model/accounts.pb.h"
 #include "model/job_record.pb.h"
@@ -109,6 +110,16 @@ std::string sprio(const SprioOptions& options, const model::JobRecord& job) {
       table.append_line(line, test::context_at(1, 0, 0), out);
   }
   return out;
+}
+
+TEST(Sprio, HasAColumnForEachFactorThatWeighsSomething) {
+  api::PriorityWeights weights;
+  weights.set_age(10);
+  weights.set_job_size(20);
+  std::vector<std::string> problems;
+  std::string out;
+  priority_table({}, problems, &weights).append_header(out);
+  EXPECT_EQ(out, "          JOBID PARTITION   PRIORITY       SITE        AGE    JOBSIZE\n");
 }
 
 TEST(Sprio, HasSlurmsColumns) {

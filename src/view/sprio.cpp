@@ -17,11 +17,8 @@ namespace {
 using Context = DisplayContext;
 using Line = PriorityLine;
 
-constexpr const char* kDefaultFormat = "%.15i %9r %.10Y %.10S";
-constexpr const char* kUserFormat = "%.15i %9r %.8u %.10Y %.10S";
 constexpr const char* kLongFormat =
     "%.15i %9r %.8u %.10Y %.10S %.10A %.10B %.10F %.10J %.10P %.10Q %.11N %.20T";
-constexpr const char* kNormalizedFormat = "%.15i %9r %10y";
 constexpr const char* kLongNormalizedFormat = "%.15i %9r %.8u %10y %10a %10b %10f %10j %10p %10q %.20t";
 
 double normalized(uint32_t priority) {
@@ -123,6 +120,25 @@ constexpr TableField<Line> kFields[] = {
     {'Y', "priority", "PRIORITY", kSpill, kCut, priority},
 };
 
+// As Slurm: a column for each factor with a weight.
+std::string short_format(const SprioOptions& options, const api::PriorityWeights* weights) {
+  std::string format = options.show_user ? "%.15i %9r %.8u" : "%.15i %9r";
+  format += options.normalized ? " %10y" : " %.10Y %.10S";
+  if (weights == nullptr) return format;
+  struct Factor {
+    bool weighs;
+    const char *normalized, *plain;
+  };
+  const Factor factors[] = {
+      {weights->age() != 0, " %10a", " %.10A"},        {weights->association() != 0, " %10b", " %.10B"},
+      {weights->fair_share() != 0, " %10f", " %.10F"}, {weights->job_size() != 0, " %10j", " %.10J"},
+      {weights->partition() != 0, " %10p", " %.10P"},  {weights->qos() != 0, " %10q", " %.10Q"},
+      {!weights->tres().empty(), " %20t", " %.20T"}};
+  for (const Factor& one : factors)
+    if (one.weighs) format += options.normalized ? one.normalized : one.plain;
+  return format;
+}
+
 }  // namespace
 
 std::vector<PriorityLine> priority_lines(std::span<const model::JobRecord* const> jobs,
@@ -142,13 +158,12 @@ std::vector<PriorityLine> priority_lines(std::span<const model::JobRecord* const
   return lines;
 }
 
-Table<PriorityLine> priority_table(const SprioOptions& options, std::vector<std::string>& problems) {
-  const std::string_view format = options.format ? std::string_view(*options.format)
-                                  : options.normalized
-                                      ? options.long_list ? kLongNormalizedFormat : kNormalizedFormat
-                                  : options.long_list ? kLongFormat
-                                  : options.show_user ? kUserFormat
-                                                      : kDefaultFormat;
+Table<PriorityLine> priority_table(const SprioOptions& options, std::vector<std::string>& problems,
+                                   const api::PriorityWeights* weights) {
+  const std::string format = options.format       ? *options.format
+                             : !options.long_list ? short_format(options, weights)
+                             : options.normalized ? kLongNormalizedFormat
+                                                  : kLongFormat;
   return Table<PriorityLine>::from_short_format(kFields, format, problems);
 }
 

@@ -45,8 +45,10 @@ struct SprioOptions {
 // Returns a line for each pending job that is not held, and each of its partitions.
 std::vector<PriorityLine> priority_lines(std::span<const model::JobRecord* const> jobs,
                                          const SprioOptions& options);
-// Names unknown fields in `problems`.
-Table<PriorityLine> priority_table(const SprioOptions& options, std::vector<std::string>& problems);
+// Names unknown fields in `problems`. Without a format, it has a column for each factor that weighs something
+// here; `weights`: null where none does.
+Table<PriorityLine> priority_table(const SprioOptions& options, std::vector<std::string>& problems,
+                                   const api::PriorityWeights* weights = nullptr);
 void describe_priority(Document& document, const PriorityLine& line, const DisplayContext& context);
 
 }  // namespace minke::view
