@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 
@@ -46,6 +47,35 @@ std::string missing_interpreter(engine::Engine& cluster, const model::JobRecord&
   return "its interpreter " + interpreter + ": " + std::strerror(error);
 }
 
+bool is_on_path(const std::string& program) {
+  const char* path = std::getenv("PATH");
+  for (const std::string_view directory : text::split(path == nullptr ? "" : path, ':'))
+    if (::access((std::string(directory) + "/" + program).c_str(), X_OK) == 0) return true;
+  return false;
+}
+
+// Whether a line of the script begins with the command.
+bool calls(std::string_view script, std::string_view command) {
+  for (const std::string_view line : text::split(script, '\n')) {
+    std::string_view rest = text::trim(line);
+    if (rest.starts_with("srun ")) rest = text::trim(rest.substr(5));
+    if (rest.starts_with(command) && (rest.size() == command.size() || rest[command.size()] == ' '))
+      return true;
+  }
+  return false;
+}
+
+// What a script of another cluster lacks here most often, where its last command was not found.
+std::string missing_python(engine::Engine& cluster, const model::JobRecord& job) {
+  constexpr int kNotFound = 127;
+  if (job.state() != model::JOB_FAILED || job.exit_code() != kNotFound << 8) return "";
+  const auto script = cluster.script(job.job_id());
+  if (!script || !calls(*script, "python")) return "";
+  if (is_on_path("python") || !is_on_path("python3")) return "";
+  return "python: command not found: without a module it is called python3 here; "
+         "write \"module load python\" before it";
+}
+
 }  // namespace
 
 int why(const std::string& job, bool json) {
@@ -77,6 +107,8 @@ int why(const std::string& job, bool json) {
     if (std::string missing = missing_interpreter(**cluster, ended); !missing.empty()) {
       ended.set_reason(model::FAIL_LAUNCH);
       ended.set_reason_detail(std::move(missing));
+    } else if (std::string python = missing_python(**cluster, ended); !python.empty()) {
+      ended.set_reason_detail(std::move(python));
     }
     view::write_out(json ? view::why_ended_json(ended, context) : view::why_ended_report(ended, context));
   }

@@ -282,9 +282,11 @@ std::string ended_words(const JobRecord& job) {
     case JOB_FAILED:
       if (signal != 0) return "A signal ended it: number " + std::to_string(signal) + ".";
       return "Its script ended with exit code " + std::to_string(code) +
-             (code == 127   ? " (a command was not found)"
-              : code == 126 ? " (a command could not be executed)"
-                            : "") +
+             (code == 127
+                  ? " (" + (job.reason_detail().empty() ? "a command was not found" : job.reason_detail()) +
+                        ")"
+              : code == 126 ? std::string(" (a command could not be executed)")
+                            : std::string()) +
              ". What it wrote says more: " +
              (job.stderr_path().empty() ? job.stdout_path() : job.stderr_path());
     default:
