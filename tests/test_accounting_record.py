@@ -108,7 +108,7 @@ def test_another_job_of_that_number_stays(cluster, tmp_path):
                     "7000|FAILED|2021-01-01T00:00:00|2021-01-01T01:00:00|ann|a|b\n"
                     "7001|FAILED|2021-01-01T00:00:00|2021-01-01T01:00:00|ann|c\n")
     done = take_in(cluster, dump, check=1)
-    assert done.stdout == ("1 jobs imported\n1 left out: another job has their number\n"
+    assert done.stdout == ("1 job imported\n1 left out: another job has their number\n"
                            "1 lines left out: they could not be read\n")
     assert "line 3 is left out: it has 7 columns, not 6" in done.stderr
     assert sacct(cluster, "-X", fields="JobID,State") == [f"{number}|COMPLETED", "7001|FAILED"]

@@ -98,7 +98,8 @@ class Importer {
   }
 
   void report() const {
-    std::printf("%llu jobs imported\n", static_cast<unsigned long long>(imported_));
+    std::printf("%llu job%s imported\n", static_cast<unsigned long long>(imported_),
+                imported_ == 1 ? "" : "s");
     const auto also = [](uint64_t count, const char* what) {
       if (count > 0) std::printf("%llu %s\n", static_cast<unsigned long long>(count), what);
     };

@@ -237,6 +237,11 @@ constexpr Parameter kParameters[] = {
     {"PowerPlugin", ""},
     {"PreemptMode", nullptr,
      [](const ListingFacts& f) { return preempt_mode_name(f.config.preemption.mode); }},
+    {"PurgeJobAfter", nullptr,  // listed where something is forgotten: Slurm has it in slurmdbd.conf
+     [](const ListingFacts& f) -> std::string {
+       constexpr int64_t kDay = 86400;
+       return std::to_string((f.config.accounting.purge_jobs_after + kDay - 1) / kDay) + " days";
+     }},
     {"PreemptType", nullptr,
      [](const ListingFacts& f) -> std::string {
        constexpr const char* kTypes[] = {"preempt/none", "preempt/qos", "preempt/partition_prio"};
@@ -377,6 +382,7 @@ std::vector<std::pair<std::string, std::string>> list_configuration(const Listin
   for (const Parameter& parameter : kParameters) {
     if (parameter.multifactor && !facts.config.priority.multifactor) continue;
     std::string name = parameter.name;
+    if (name == "PurgeJobAfter" && facts.config.accounting.purge_jobs_after == 0) continue;
     const model::PartitionRecord& all = facts.config.partition_defaults;
     if (name == "DefMemPerNode" && all.has_default_mem_per_cpu_mib()) name = "DefMemPerCPU";
     if (name == "MaxMemPerNode" && all.has_max_mem_per_cpu_mib()) name = "MaxMemPerCPU";

@@ -32,7 +32,7 @@ constexpr std::string_view kOfTheCluster[] = {"AccountingStorageBackupHost",
                                               "TCPTimeout",
                                               "TrackWCKey"};
 
-// Nothing is archived, nothing is removed.
+// Nothing is archived. Nothing is removed, unless the cluster says otherwise.
 constexpr std::pair<std::string_view, std::string_view> kOfTheAccounts[] = {
     {"AllowNoDefAcct", "No"},    {"ArchiveEvents", "No"},       {"ArchiveJobs", "No"},
     {"ArchiveResvs", "No"},      {"ArchiveSteps", "No"},        {"ArchiveSuspend", "No"},
@@ -67,7 +67,10 @@ int show_configuration(AccountingSession& session) {
   };
   for (const std::string_view name : kOfTheCluster) append_line(out, name, value_of(name));
   out += "\nSlurmDBD configuration:\n";
-  for (const auto& [name, value] : kOfTheAccounts) append_line(out, name, value);
+  for (const auto& [name, value] : kOfTheAccounts) {
+    const std::string set = value_of(name);
+    append_line(out, name, set.empty() ? value : set);
+  }
   for (const std::string_view name : {"PrivateData", "TrackWCKey"}) append_line(out, name, value_of(name));
   append_line(out, "SLURMDBD_CONF", value_of("SLURM_CONF"));  // one file has everything
   append_line(out, "SLURMDBD_VERSION", value_of("SLURM_VERSION"));
