@@ -82,6 +82,20 @@ def test_data_parallel_training_with_torch(cluster):
 
 
 @pytest.mark.machine(memory=6000)
+@pytest.mark.timeout(1800)
+def test_training_goes_on_from_its_checkpoint_with_torch(cluster):
+    """Stopped or not, the result is the same."""
+    python = torch_python()
+    whole = run(cluster, "checkpoints/train.sh", "--epochs=4", python=python, seconds=200)
+    (cluster.work / "torch.pt").unlink()
+    environment = {"PYTHON": str(python), "CODE": str(EXAMPLES / "checkpoints"), "SCRATCH": None}
+    first = cluster.sbatch("-o", "slurm-%j.out", EXAMPLES / "checkpoints/train.sh", "--epochs=4", "--stop-after=2", env=environment)
+    assert cluster.wait_end(first, seconds=200)["ExitCode"] == "75:0"
+    rest = run(cluster, "checkpoints/train.sh", "--epochs=4", python=python, seconds=200)
+    assert "going on with epoch 3\n" in rest and rest.splitlines()[-2:] == whole.splitlines()[-2:]
+
+
+@pytest.mark.machine(memory=6000)
 @pytest.mark.xdist_group("transformers")
 @pytest.mark.timeout(1800)
 def test_inference_with_a_model_on_disk(cluster):

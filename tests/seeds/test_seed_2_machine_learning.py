@@ -99,7 +99,6 @@ def test_2_16_three_days_in_three_parts(reader):
 
 
 @pytest.mark.parametrize("library", ["torch", "keras"])
-@pytest.mark.xfail(strict=True, reason="examples/ has checkpoints of numpy alone")
 def test_2_19_an_example_of_checkpoints(library):
     saves = {"torch": "torch.save(", "keras": "ModelCheckpoint("}[library]
     assert any(saves in path.read_text() for path in (ROOT / "examples").rglob("*.py"))
