@@ -4,7 +4,8 @@
 usage: unity_groups.py SOURCE… ; prints a line for each group, its files parted by semicolons.
 
 Files of one group become one translation unit, so their unnamed namespaces are one: two files that give the same name
-there go to different groups. What is read is the layout that clang-format gives: declarations begin a line.
+there go to different groups. So do one that gives a name, and one that calls a header's function of that name: it would
+call the other's. What is read is the layout that clang-format gives: declarations begin a line.
 """
 import pathlib
 import re
@@ -38,19 +39,27 @@ def names_of(text: str) -> set[str]:
     return names
 
 
+def called_of(text: str) -> set[str]:
+    """The functions of headers that have their function's name."""
+    headers = re.findall(r'^#include "(?:[^"]*/)?(\w+)\.h"', text, re.MULTILINE)
+    return {name for name in headers if re.search(rf"\b{name}\(", text)}
+
+
 def groups_of(paths: list[str]) -> list[list[str]]:
-    groups: list[tuple[list[str], set[str]]] = []
+    groups: list[tuple[list[str], set[str], set[str]]] = []
     for path in paths:
-        names = names_of(pathlib.Path(path).read_text())
-        for files, taken in groups:
-            if len(files) < MOST and not names & taken:
+        text = pathlib.Path(path).read_text()
+        names, called = names_of(text), called_of(text)
+        for files, taken, calls in groups:
+            if len(files) < MOST and not names & taken and not names & calls and not called & taken:
                 break
         else:
-            files, taken = [], set()
-            groups.append((files, taken))
+            files, taken, calls = [], set(), set()
+            groups.append((files, taken, calls))
         files.append(path)
         taken |= names
-    return [files for files, _ in groups]
+        calls |= called
+    return [files for files, _, _ in groups]
 
 
 if __name__ == "__main__":
