@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "api/job_filter.pb.h"
 #include "model/job_spec.pb.h"
 #include "model/job_state.pb.h"
 #include "model/job_terms.pb.h"
@@ -88,6 +89,24 @@ TEST(Schema, AValueThatNoEnumeratorHasIsRefused) {
   EXPECT_FALSE(refused(message));
   message.mutable_query_jobs()->mutable_filter()->add_states(static_cast<model::JobState>(77));
   EXPECT_TRUE(refused(message));
+}
+
+TEST(Schema, TextsAndMessagesArePartsAndEightNumbersAreOne) {
+  const auto fits = [](const ClientMessage& message, size_t parts) {
+    std::string storage;
+    return Schema::of_program()
+        .known_part("minke.rpc.ClientMessage", message.SerializeAsString(), storage, parts)
+        .has_value();
+  };
+  ClientMessage message;
+  api::JobFilter& filter = *message.mutable_query_jobs()->mutable_filter();  // two messages
+  for (int i = 0; i < 98; ++i) filter.add_names("");
+  EXPECT_TRUE(fits(message, 100));
+  EXPECT_FALSE(fits(message, 99));
+  filter.clear_names();
+  for (int i = 0; i < 800; ++i) filter.add_uids(1);
+  EXPECT_TRUE(fits(message, 104));
+  EXPECT_FALSE(fits(message, 99));
 }
 
 TEST(Schema, WhatIsNoMessageIsRefused) {

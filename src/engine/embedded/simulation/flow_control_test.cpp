@@ -180,6 +180,20 @@ TEST_F(FlowControlTest, ThoseWhoWaitForAJobAreToldAsFastAsTheyRead) {
   EXPECT_EQ(told, kWaiters);
 }
 
+TEST_F(FlowControlTest, WhatOneClientIsToldUnaskedDoesNotAddUpForEver) {
+  bool dropped = false;
+  FlowControl flow(engine_->core(), [&](ConnectedClient&) { dropped = true; });
+  ConnectedClient client;
+  client.peer.uid = kUser + 1;
+  const auto sent = std::make_shared<SlowConnection::Sent>();
+  client.connection = std::make_unique<SlowConnection>(client.peer, sent);
+  sent->bytes = size_t{100} << 20;
+  EXPECT_TRUE(flow.may_hold_unread(client));
+  sent->bytes = size_t{1} << 30;
+  EXPECT_FALSE(flow.may_hold_unread(client));
+  EXPECT_TRUE(dropped);
+}
+
 // Forecasts are made one after the other, each in its user's turn, before the client's next request.
 TEST_F(FlowControlTest, AnExplanationIsALongAnswer) {
   rpc::ClientMessage message;
