@@ -268,3 +268,24 @@ def test_one_users_questions_about_ended_arrays_do_not_stand_before_anothers(sha
     finally:
         flood.kill()
         flood.communicate()
+
+
+STORED = "stored_bytes = 18000000\n"
+
+
+@pytest.mark.machine(extra=f"[budgets]\n{STORED}[budgets.operators]\n{STORED}")
+def test_scripts_of_jobs_that_are_cancelled_at_once_do_not_fill_the_disk(daemon):
+    jobs, refused = [], ""
+    with daemon.wire() as wire:
+        for _ in range(30):
+            answer = wire.ask(submit=wire.submission(script=b"#!/bin/sh\n#" + os.urandom(2_000_000).hex().encode(), hold=True))
+            if answer.HasField("error"):
+                refused = answer.error.detail or answer.error.message
+            else:
+                jobs.append(answer.submit.job_id)
+                daemon.run("scancel", str(jobs[-1]))
+    assert len(jobs) == 4, jobs
+    assert b"budget stored_bytes" in refused and b"try again in" in refused, refused
+    assert sum(file.stat().st_size for file in daemon.home.glob("minke.db*")) < 60_000_000
+    # What is small, or stored already, has room.
+    daemon.wait_end(daemon.submit("true"))

@@ -18,6 +18,7 @@ struct Row {
   std::string_view name;
   std::string_view what;  // "you have 2000 …, which is what one user may have"
   uint64_t users, operators;
+  uint32_t seconds = 0;  // budget_seconds()
 };
 
 // In the order of Budget. Descriptors and connections are also bounded by what the daemon has.
@@ -31,9 +32,11 @@ constexpr Row kTable[kBudgets] = {
     {"steps", "steps that wait or run", 10000, 40000},
     {"waiting_step_bytes", "bytes of specifications of steps that wait", 64 * kMiB, 256 * kMiB},
     {"waiting_requests", "requests that wait for an answer", 10000, 100000},
-    {"notices", "notices a minute", 60, 600},
+    {"notices", "notices a minute", 60, 600, 60},
     {"split_records", "records of tasks that were held or changed apart from their array", 50000, 500000},
     {"helper_processes", "programs that the daemon runs for him", 16, 256},
+    {"stored_bytes", "new bytes of scripts, environments and records an hour", 1024 * kMiB, 8192 * kMiB,
+     3600},
 };
 
 size_t index_of(Budget budget) {
@@ -59,6 +62,10 @@ std::string_view budget_name(Budget budget) {
 
 std::string_view budget_meaning(Budget budget) {
   return kTable[index_of(budget)].what;
+}
+
+uint32_t budget_seconds(Budget budget) {
+  return kTable[index_of(budget)].seconds;
 }
 
 BudgetLimits default_budgets(uint64_t spare_descriptors) {

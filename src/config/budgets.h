@@ -25,8 +25,9 @@ enum class Budget : uint8_t {
   kNotices,          // a minute
   kSplitRecords,     // of pending array tasks that were changed alone
   kHelperProcesses,  // that the daemon runs, or is about to run, for a user
+  kStoredBytes,      // an hour: what the database grows by
 };
-constexpr size_t kBudgets = 12;
+constexpr size_t kBudgets = 13;
 
 struct BudgetLimits {
   std::array<uint64_t, kBudgets> users{}, operators{};
@@ -41,6 +42,8 @@ struct BudgetSettings {
 std::string_view budget_name(Budget budget);
 // What it counts, for people: "connections to the daemon".
 std::string_view budget_meaning(Budget budget);
+// Not 0: the budget is of what happens in so many seconds, not of what there is at a time.
+uint32_t budget_seconds(Budget budget);
 // The documented defaults (docs/shared.md). `spare_descriptors`: what all clients together may have.
 BudgetLimits default_budgets(uint64_t spare_descriptors);
 // The defaults with the settings applied; operators have no less than users.

@@ -100,6 +100,11 @@ Result<Actions::UpdatedRecords> Actions::update_records(const api::UpdateRecords
     if (!room) return failure(room.error().message + ": name fewer jobs at once", room.error().code);
     rows.push_back(std::move(row));
   }
+  uint64_t growth = 0;
+  for (const api::Field& field : request.fields()) growth += field.value().size();
+  const Status paid = core_.rights->budgets().spend(peer.uid, config::Budget::kStoredBytes,
+                                                    growth * rows.size(), core_.now());
+  if (!paid) return failure(paid.error());
   for (store::JobRow& row : rows) core_.committer.run_ended(std::move(row));
   updated.jobs = static_cast<uint32_t>(rows.size());
   return updated;
@@ -122,6 +127,9 @@ Status Actions::keep_metrics(const api::KeepMetricsRequest& request, const rpc::
     if (metric.name().empty() || metric.name().size() > kMaxNameBytes)
       return failure("a metric's name has 1 to " + std::to_string(kMaxNameBytes) + " bytes", kNotSupported);
   }
+  const Status paid = core_.rights->budgets().spend(row.record.uid(), config::Budget::kStoredBytes,
+                                                    request.ByteSizeLong(), core_.now());
+  if (!paid) return paid;
   *row.record.mutable_metrics() = request.metrics();
   core_.committer.run_ended(std::move(row));
   return {};

@@ -208,6 +208,9 @@ Status Actions::update_job(Job& job, const api::UpdateJobRequest& request, uint3
   if (const Status admitted = admits_update(job, spec, uid); !admitted) return admitted;
   if (is_resize(job, request)) return give_nodes_back(job, request.fields(0), spec);
   if (const Status fit = check_state(job, spec, *changes); !fit) return fit;
+  const Status paid =
+      core_.rights->budgets().spend(uid, config::Budget::kStoredBytes, spec.ByteSizeLong(), core_.now());
+  if (!paid) return paid;
   if (const Status possible = check_place(job, spec, *changes, uid); !possible) return possible;
   take_over(job, spec, *changes);
   return {};

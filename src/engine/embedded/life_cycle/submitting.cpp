@@ -208,10 +208,10 @@ Result<std::vector<JobSpec>> Submitting::specs_of(const api::SubmitRequest& requ
 }
 
 Submitting::Jobs Submitting::as_jobs(const Checked& checked, const std::vector<uint32_t>& ids,
-                                     store::Batch& batch) {
+                                     ToStore& to_store) {
   Jobs jobs;
   for (size_t i = 0; i < checked.specs.size(); ++i) {
-    jobs.push_back(make_job(checked.request, checked.peer, ids[i], checked.specs[i], i == 0, batch));
+    jobs.push_back(make_job(checked.request, checked.peer, ids[i], checked.specs[i], i == 0, to_store));
     jobs.back()->association = checked.charges[i].association;
     jobs.back()->qos = checked.charges[i].qos;
     jobs.back()->partition_qos = checked.charges[i].partition_qos;
@@ -221,8 +221,8 @@ Submitting::Jobs Submitting::as_jobs(const Checked& checked, const std::vector<u
 
 // Makes jobs for a forecast.
 Submitting::Jobs Submitting::not_yet_jobs(const Checked& checked) {
-  store::Batch batch;
-  return as_jobs(checked, std::vector<uint32_t>(checked.specs.size(), core_.state.next_job_id()), batch);
+  ToStore nothing;
+  return as_jobs(checked, std::vector<uint32_t>(checked.specs.size(), core_.state.next_job_id()), nothing);
 }
 
 // Checks --immediate.
@@ -244,12 +244,22 @@ Status Submitting::has_room(const Checked& checked) const {
   return has_room_for(core_, checked.peer.uid, specs);
 }
 
+// What stays in the database until the job's record is forgotten, however soon the job is cancelled.
+Status Submitting::pay_for(const Checked& checked, uint64_t new_bytes) {
+  uint64_t bytes = new_bytes;
+  for (const JobSpec& spec : checked.specs) bytes += spec.ByteSizeLong();
+  return core_.rights->budgets().spend(checked.peer.uid, config::Budget::kStoredBytes, bytes, core_.now());
+}
+
 void Submitting::add(const Checked& checked, Reply reply) {
   const size_t count = checked.specs.size();
-  store::Batch batch;
+  ToStore to_store;
   std::vector<uint32_t> ids;
-  for (size_t i = 0; i < count; ++i) ids.push_back(core_.state.take_job_id());
-  Jobs jobs = as_jobs(checked, ids, batch);
+  for (uint32_t i = 0; i < count; ++i) ids.push_back(core_.state.next_job_id() + i);
+  Jobs jobs = as_jobs(checked, ids, to_store);
+  if (const Status paid = pay_for(checked, to_store.new_bytes); !paid) return reply(failure(paid.error()));
+  store::Batch& batch = to_store.batch;
+  core_.state.skip_job_ids_to(ids.back());
   for (size_t i = 0; i < count; ++i) {
     std::unique_ptr<Job> job = std::move(jobs[i]);
     core_.accounts->submitted(*job);
@@ -303,18 +313,22 @@ void Submitting::submit(const api::SubmitRequest& request, const rpc::Peer& peer
   add(checked, std::move(reply));
 }
 
+std::shared_ptr<const store::ContentHash> Submitting::keep_content(const std::string& content,
+                                                                   ToStore& to_store) {
+  const store::ContentHash hash = store::hash_content(content);
+  bool is_new = false;
+  auto kept = core_.state.intern(hash, &is_new);
+  if (is_new) to_store.new_bytes += content.size();
+  to_store.batch.contents.emplace_back(hash, content);
+  return kept;
+}
+
 std::unique_ptr<Job> Submitting::make_job(const api::SubmitRequest& request, const rpc::Peer& peer,
                                           uint32_t id, const JobSpec& spec, bool runs_script,
-                                          store::Batch& batch) {
+                                          ToStore& to_store) {
   Submission submission = make_submission(id, spec, core_.nodes->default_partition().name());
-  if (runs_script && !request.script().empty()) {
-    const store::ContentHash hash = store::hash_content(request.script());
-    submission.script = core_.state.intern(hash);
-    batch.contents.emplace_back(hash, request.script());
-  }
-  const store::ContentHash hash = store::hash_content(request.environment());
-  submission.environment = core_.state.intern(hash);
-  batch.contents.emplace_back(hash, request.environment());
+  if (runs_script && !request.script().empty()) submission.script = keep_content(request.script(), to_store);
+  submission.environment = keep_content(request.environment(), to_store);
 
   auto made = std::make_unique<Job>();
   made->id = id;

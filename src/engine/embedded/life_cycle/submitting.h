@@ -50,17 +50,23 @@ class Submitting {
   using Jobs = std::vector<std::unique_ptr<Job>>;
   Result<std::vector<model::JobSpec>> specs_of(const api::SubmitRequest& request) const;
   Result<std::optional<uint32_t>> known_job(const std::string& key, uint32_t uid) const;
-  Jobs as_jobs(const Checked& checked, const std::vector<uint32_t>& ids, store::Batch& batch);
+  struct ToStore {
+    store::Batch batch;
+    uint64_t new_bytes = 0;  // of contents that no job in memory has
+  };
+  Jobs as_jobs(const Checked& checked, const std::vector<uint32_t>& ids, ToStore& to_store);
   Jobs not_yet_jobs(const Checked& checked);
   Status starts_now(const Checked& checked);
   Status has_room(const Checked& checked) const;
+  Status pay_for(const Checked& checked, uint64_t new_bytes);
+  std::shared_ptr<const store::ContentHash> keep_content(const std::string& content, ToStore& to_store);
   void add(const Checked& checked, Reply reply);
   void let_go(Job& job);
   void add_notes(const Job& job, api::SubmitReply& answer) const;
   Result<api::SubmitReply> test(const std::vector<model::JobSpec>& specs,
                                 const std::vector<std::unique_ptr<Job>>& as_jobs) const;
   std::unique_ptr<Job> make_job(const api::SubmitRequest& request, const rpc::Peer& peer, uint32_t id,
-                                const model::JobSpec& spec, bool runs_script, store::Batch& batch);
+                                const model::JobSpec& spec, bool runs_script, ToStore& to_store);
   // Whether the user owns the job of a known key. True for everybody if the job is no longer known.
   bool is_owner_of(uint32_t job_id, uint32_t uid) const;
   bool in_down_partition(const model::JobSpec& spec) const;  // its only partition is down

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
+#include <iterator>
 #include <utility>
 
 namespace minke::engine {
@@ -64,6 +66,41 @@ Status Budgets::resize(uint32_t uid, Charge& charge, config::Budget budget, uint
   charge = Charge();
   charge = Charge(usage_of(uid), budget, amount);
   return {};
+}
+
+Status Budgets::spend(uint32_t uid, config::Budget budget, uint64_t amount, int64_t now) {
+  if (spent_.size() >= forget_spent_at_) forget_spent(now);
+  Spent& spent = spent_[{budget, uid}];
+  give_back(spent, uid, budget, now);
+  const auto more = spent.amount + static_cast<double>(amount);
+  const auto most = static_cast<double>(limit(uid, budget));
+  if (more <= most) {
+    spent.amount = more;
+    return {};
+  }
+  Error error = over(uid, budget);
+  error.message += "; this takes " + std::to_string(amount);
+  if (static_cast<double>(amount) <= most) {
+    const double seconds = (more - most) / most * config::budget_seconds(budget);
+    error.message += ": try again in " + std::to_string(static_cast<uint64_t>(std::ceil(seconds))) + " s";
+  }
+  return failure(std::move(error));
+}
+
+void Budgets::give_back(Spent& spent, uint32_t uid, config::Budget budget, int64_t now) const {
+  const int64_t gone = std::max<int64_t>(0, now - spent.at);
+  spent.at = now;
+  const double part = static_cast<double>(gone) / config::budget_seconds(budget);
+  spent.amount = std::max(0.0, spent.amount - part * static_cast<double>(limit(uid, budget)));
+}
+
+void Budgets::forget_spent(int64_t now) {
+  for (auto at = spent_.begin(); at != spent_.end();) {
+    const auto& [budget, uid] = at->first;
+    give_back(at->second, uid, budget, now);
+    at = at->second.amount == 0 ? spent_.erase(at) : std::next(at);
+  }
+  forget_spent_at_ = std::max<size_t>(64, 2 * spent_.size());
 }
 
 uint64_t Budgets::used(uint32_t uid, config::Budget budget) const {

@@ -6,13 +6,17 @@
 // from; other users do not notice. Root and operators have larger budgets, but not unlimited ones,
 // because their programs have bugs too.
 //
-// Invariant: the used amount is the sum of the existing charges. Pure logic; one thread.
-// Charges may outlive the table.
+// Some budgets are for a time (config::budget_seconds): of what lasts, and of what is done at once. They are
+// spent, and come back evenly.
+//
+// Invariants: the used amount is the sum of the existing charges; within the time of a budget at most twice
+// its amount is spent. Pure logic; one thread. Charges may outlive the table.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -61,18 +65,30 @@ class Budgets {
   // Changes the amount of the charge. An error leaves it as it was.
   Status resize(uint32_t uid, Charge& charge, config::Budget budget, uint64_t amount);
 
+  // For budgets of a time. `now`: s, of any clock; a clock that goes back gives nothing back. The error says
+  // how long to wait.
+  Status spend(uint32_t uid, config::Budget budget, uint64_t amount, int64_t now);
+
   uint64_t used(uint32_t uid, config::Budget budget) const;
   uint64_t limit(uint32_t uid, config::Budget budget) const;
   void set_limits(config::BudgetLimits limits) { limits_ = limits; }
 
  private:
+  struct Spent {
+    double amount = 0;
+    int64_t at = 0;
+  };
   std::shared_ptr<Usage> usage_of(uint32_t uid);
+  void give_back(Spent& spent, uint32_t uid, config::Budget budget, int64_t now) const;
+  void forget_spent(int64_t now);
   Error over(uint32_t uid, config::Budget budget) const;
 
   config::BudgetLimits limits_;
   std::function<bool(uint32_t uid)> is_operator_;
   std::unordered_map<uint32_t, std::weak_ptr<Usage>> users_;
   size_t forget_at_ = 64;
+  std::map<std::pair<config::Budget, uint32_t>, Spent> spent_;  // by user
+  size_t forget_spent_at_ = 64;
 };
 
 }  // namespace minke::engine

@@ -52,6 +52,40 @@ TEST(Budgets, AChargeThatCannotGrowStaysAsItWas) {
   EXPECT_EQ(table.used(kAlice, config::Budget::kUnreadBytes), 1u);
 }
 
+TEST(Budgets, WhatIsSpentComesBackEvenly) {
+  Budgets table = budgets();
+  constexpr config::Budget kNotices = config::Budget::kNotices;  // 10 a minute
+  int64_t now = 1000000;
+  EXPECT_TRUE(table.spend(kAlice, kNotices, 4, now));
+  EXPECT_TRUE(table.spend(kAlice, kNotices, 6, now));
+  const Status refused = table.spend(kAlice, kNotices, 2, now);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("budget notices"), std::string::npos) << refused.error().message;
+  EXPECT_NE(refused.error().message.find("this takes 2: try again in 12 s"), std::string::npos)
+      << refused.error().message;
+  EXPECT_TRUE(table.spend(kBob, kNotices, 10, now));
+  EXPECT_TRUE(table.spend(kRoot, kNotices, 100, now));
+  EXPECT_FALSE(table.spend(kAlice, kNotices, 2, now += 11));
+  EXPECT_TRUE(table.spend(kAlice, kNotices, 2, now += 2));
+  EXPECT_FALSE(table.spend(kAlice, kNotices, 1, now - 100000));  // a clock that was set back
+  EXPECT_TRUE(table.spend(kAlice, kNotices, 1, now - 100000 + 6));
+}
+
+TEST(Budgets, WhatNoTimeGivesBackIsPromisedToNobody) {
+  Budgets table = budgets();
+  const Status refused = table.spend(kAlice, config::Budget::kStoredBytes, 11, 5);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message.find("try again"), std::string::npos) << refused.error().message;
+}
+
+TEST(Budgets, WhatManyUsersHaveSpentIsForgotten) {
+  Budgets table = budgets();
+  for (uint32_t user = 0; user < 10000; ++user) {
+    EXPECT_TRUE(table.spend(5000 + user, config::Budget::kNotices, 10, user));
+    EXPECT_FALSE(table.spend(5000 + user, config::Budget::kNotices, 1, user));
+  }
+}
+
 // What is used is the sum of the charges, whatever becomes of them.
 TEST(Budgets, NothingIsLostAndNothingIsLeftBehind) {
   Budgets table = budgets();

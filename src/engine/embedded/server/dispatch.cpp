@@ -1,8 +1,6 @@
 #include "engine/embedded/server/dispatch.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <chrono>
 #include <iterator>
 #include <memory>
 #include <string>
@@ -176,16 +174,7 @@ Status Dispatch::may_notify(uint32_t uid, const api::NotifyRequest& request) {
   constexpr size_t kLongest = 4096;
   if (request.message().size() > kLongest)
     return failure("a notice has " + std::to_string(kLongest) + " characters at most", kPathnameTooLong);
-  auto& limit = notices_[core_.rights->is_operator(uid)];
-  if (!limit) {
-    const auto times = core_.rights->budgets().limit(uid, config::Budget::kNotices);
-    limit = std::make_unique<os::RateLimit>(static_cast<uint32_t>(times), std::chrono::minutes(1));
-  }
-  if (limit->ask(std::to_string(uid), std::chrono::steady_clock::now()).allowed) return {};
-  return failure("one user may send " +
-                     std::to_string(core_.rights->budgets().limit(uid, config::Budget::kNotices)) +
-                     " notices a minute (budget notices)",
-                 EAGAIN);
+  return core_.rights->budgets().spend(uid, config::Budget::kNotices, 1, core_.now());
 }
 
 void Dispatch::notify(Request& request) {

@@ -8,7 +8,6 @@
 
 #include <cstddef>
 #include <functional>
-#include <map>
 #include <memory>
 #include <vector>
 
@@ -21,7 +20,6 @@
 #include "engine/embedded/server/flow_control.h"
 #include "engine/embedded/server/requester.h"
 #include "os/fd.h"
-#include "os/rate_limit.h"
 
 namespace minke::api {
 class NotifyRequest;
@@ -124,7 +122,6 @@ class Dispatch {
   Submitting submitting_;
   Queries queries_;
   Actions actions_;
-  std::map<bool, std::unique_ptr<os::RateLimit>> notices_;  // one for operators, one for other users
 };
 
 }  // namespace minke::engine

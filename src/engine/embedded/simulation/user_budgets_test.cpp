@@ -7,6 +7,8 @@
 
 #include "api/actions.pb.h"
 #include "api/job_filter.pb.h"
+#include "api/steps.pb.h"
+#include "api/submission.pb.h"
 #include "api/triggers.pb.h"
 #include "engine/embedded/accounts/rights.h"
 #include "engine/embedded/server/budgets.h"
@@ -107,6 +109,72 @@ TEST_F(UserBudgets, ARecordIsCountedOnceWhateverBecomesOfIt) {
   EXPECT_EQ(outcome(kAlice, cancel(array)), 0u);
   engine().pass(1);
   EXPECT_EQ(used(kAlice, Budget::kSplitRecords), 0u);
+}
+
+class StoredBytes : public UserBudgets {
+ protected:
+  static constexpr uint64_t kLimit = 100000;
+  void SetUp() override {
+    UserBudgets::SetUp();
+    limit(Budget::kStoredBytes, kLimit, kLimit);
+  }
+  // The job's id; 0: it was refused, as what_was_said() tells.
+  uint32_t submit_script(uint32_t uid, char letter) {
+    rpc::ClientMessage message = submission([](JobSpec& spec) { spec.set_hold(true); });
+    message.mutable_submit()->set_script("#!/bin/sh\n#" + std::string(40000, letter));
+    const rpc::ServerMessage answer = ask(uid, message);
+    said_ = answer.error().message() + answer.error().detail();
+    return answer.submit().job_id();
+  }
+  std::string said_;
+};
+
+// It stays in the database, whatever becomes of the job.
+TEST_F(StoredBytes, AScriptIsPaidForThoughItsJobIsCancelledAtOnce) {
+  for (const char letter : {'a', 'b'}) {
+    const uint32_t job = submit_script(kAlice, letter);
+    ASSERT_NE(job, 0u) << said_;
+    EXPECT_EQ(outcome(kAlice, cancel(job)), 0u);
+  }
+  engine().pass(1);
+  const uint32_t next = core().state.next_job_id();
+  EXPECT_EQ(submit_script(kAlice, 'c'), 0u);
+  EXPECT_NE(said_.find("budget stored_bytes"), std::string::npos) << said_;
+  EXPECT_NE(said_.find("try again in"), std::string::npos) << said_;
+  EXPECT_EQ(core().state.next_job_id(), next);
+  EXPECT_NE(submit_script(kBob, 'c'), 0u) << said_;
+  engine().pass(3600);
+  EXPECT_NE(submit_script(kAlice, 'c'), 0u) << said_;
+}
+
+TEST_F(StoredBytes, TheSameScriptOfJobsThatWaitIsPaidForOnce) {
+  for (int i = 0; i < 20; ++i) ASSERT_NE(submit_script(kAlice, 'a'), 0u) << said_;
+}
+
+TEST_F(StoredBytes, ChangesAndStepsArePaidForToo) {
+  const std::string comment(1000, 'c');
+  const uint32_t job = submit(kAlice, [](JobSpec& spec) { spec.set_hold(true); });
+  int changes = 0;
+  while (changes < 200 && outcome(kAlice, update(job, "Comment", comment)) == 0) ++changes;
+  EXPECT_LT(changes, 100);
+  EXPECT_NE(what_was_said().find("budget stored_bytes"), std::string::npos) << what_was_said();
+
+  const uint32_t running = submit(self());
+  ASSERT_EQ(state(running), JOB_RUNNING);
+  const auto step = [&](char number) {
+    rpc::ClientMessage message;
+    api::CreateStepRequest& request = *message.mutable_create_step();
+    request.set_key(std::string(16, number));
+    request.set_job_id(running);
+    request.mutable_spec()->add_argv("true");
+    request.mutable_spec()->set_work_dir("/tmp");
+    request.mutable_spec()->set_ntasks(1);
+    request.mutable_spec()->set_overlap(true);
+    request.mutable_spec()->set_submit_line(std::string(60000, 's'));
+    return outcome(self(), message);
+  };
+  EXPECT_EQ(step('1'), 0u) << what_was_said();
+  EXPECT_EQ(step('2'), static_cast<uint32_t>(EAGAIN));
 }
 
 // Programs that run until the test ends them.

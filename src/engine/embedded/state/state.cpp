@@ -185,10 +185,12 @@ Job& State::add_task(const Job& array, uint32_t index, uint32_t job_id, TaskSet 
   return add(std::move(task));
 }
 
-std::shared_ptr<const store::ContentHash> State::intern(const store::ContentHash& hash) {
+std::shared_ptr<const store::ContentHash> State::intern(const store::ContentHash& hash, bool* is_new) {
   std::weak_ptr<const store::ContentHash>& known = contents_[hash];
-  if (auto shared = known.lock()) return shared;
-  auto shared = std::make_shared<const store::ContentHash>(hash);
+  auto shared = known.lock();
+  if (is_new != nullptr) *is_new = shared == nullptr;
+  if (shared) return shared;
+  shared = std::make_shared<const store::ContentHash>(hash);
   known = shared;
   // Drops contents that no job in memory uses from time to time, so that the table stays in proportion.
   if (contents_.size() > contents_limit_) {

@@ -71,7 +71,8 @@ class State {
   // wait, or cannot have had that id.
   Job* split_task_as(Job& array, uint32_t index, uint32_t job_id);
 
-  std::shared_ptr<const store::ContentHash> intern(const store::ContentHash& hash);
+  // `is_new`: no job in memory has it.
+  std::shared_ptr<const store::ContentHash> intern(const store::ContentHash& hash, bool* is_new = nullptr);
   const std::string& user_name(uint32_t uid);
   const std::string& group_name(uint32_t gid);
 

@@ -28,6 +28,12 @@ Result<Steps::Charges> Steps::charges_for(uint32_t uid, const api::CreateStepReq
   if (!bytes) return failure(bytes.error());
   auto held = core_.rights->budgets().take(uid, config::Budget::kDescriptors, descriptors);
   if (!held) return failure(held.error());
+  // What its record will have of it; whether the step is refused later or not.
+  const api::StepSpec& spec = request.spec();
+  const uint64_t recorded =
+      spec.submit_line().size() + spec.name().size() + (spec.argv().empty() ? 0 : spec.argv(0).size());
+  const Status paid = core_.rights->budgets().spend(uid, config::Budget::kStoredBytes, recorded, core_.now());
+  if (!paid) return failure(paid.error());
   return Charges{std::move(*step), std::move(*bytes), std::move(*held)};
 }
 
