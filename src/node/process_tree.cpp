@@ -36,6 +36,16 @@ std::string read_file(const std::string& path, size_t limit) {
   return content;
 }
 
+std::optional<std::string_view> variable_in(const std::string& environment, std::string_view name) {
+  for (size_t at = 0; at < environment.size();) {
+    const std::string_view variable(environment.data() + at);
+    if (variable.size() > name.size() && variable.starts_with(name) && variable[name.size()] == '=')
+      return variable.substr(name.size() + 1);
+    at += variable.size() + 1;
+  }
+  return std::nullopt;
+}
+
 pid_t last_word_as_pid(std::string_view text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.remove_suffix(1);
   text.remove_prefix(text.rfind(' ') + 1);
@@ -73,15 +83,21 @@ std::optional<Process> read_process(pid_t pid) {
   return process;
 }
 
-std::vector<Process> read_all_processes() {
-  std::vector<Process> processes;
+std::vector<pid_t> list_pids() {
+  std::vector<pid_t> pids;
   std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir("/proc"), ::closedir);
-  if (!directory) return processes;
+  if (!directory) return pids;
   while (dirent* entry = ::readdir(directory.get())) {
     if (entry->d_name[0] < '1' || entry->d_name[0] > '9') continue;
-    if (auto process = read_process(static_cast<pid_t>(std::atoi(entry->d_name))))
-      processes.push_back(*process);
+    pids.push_back(static_cast<pid_t>(std::atoi(entry->d_name)));
   }
+  return pids;
+}
+
+std::vector<Process> read_all_processes() {
+  std::vector<Process> processes;
+  for (const pid_t pid : list_pids())
+    if (auto process = read_process(pid)) processes.push_back(*process);
   return processes;
 }
 
@@ -102,6 +118,13 @@ std::vector<Process> descendants(const std::vector<Process>& processes, const st
   return found;
 }
 
+InitialEnvironment::InitialEnvironment(pid_t pid)
+    : text_(read_file(proc_path(pid, "environ"), kMostEnvironment)) {}
+
+std::optional<std::string_view> InitialEnvironment::get(std::string_view name) const {
+  return variable_in(text_, name);
+}
+
 std::optional<std::string> initial_variable(pid_t pid, const std::string& name, bool* undecided) {
   std::string environment = read_file(proc_path(pid, "environ"), kMostEnvironment);
   if (environment.empty()) {
@@ -117,14 +140,9 @@ std::optional<std::string> initial_variable(pid_t pid, const std::string& name, 
       }
     }
   }
-  for (size_t at = 0; at < environment.size();) {
-    std::string_view variable(environment.data() + at);
-    if (variable.size() > name.size() && variable.starts_with(name) && variable[name.size()] == '=') {
-      return std::string(variable.substr(name.size() + 1));
-    }
-    at += variable.size() + 1;
-  }
-  return std::nullopt;
+  const auto value = variable_in(environment, name);
+  if (!value) return std::nullopt;
+  return std::string(*value);
 }
 
 bool runs_this_program(pid_t pid) {

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "os/fd.h"
@@ -30,10 +31,21 @@ struct Process {
 };
 
 std::optional<Process> read_process(pid_t pid);  // nothing if there is none
+std::vector<pid_t> list_pids();                  // of all processes, in no order
 std::vector<Process> read_all_processes();  // includes zombies; processes that start meanwhile may be missing
 
 // The processes in `processes` that descend from one of `roots`, without the roots themselves.
 std::vector<Process> descendants(const std::vector<Process>& processes, const std::vector<pid_t>& roots);
+
+// The environment with which the process was executed; empty if it has none, or is not readable.
+class InitialEnvironment {
+ public:
+  explicit InitialEnvironment(pid_t pid);
+  std::optional<std::string_view> get(std::string_view name) const;  // a variable's value
+
+ private:
+  std::string text_;
+};
 
 // The value that an environment variable had when the process was executed. Nothing: not
 // set, or not readable. Sets `undecided`, if given, if the process is in the middle of an

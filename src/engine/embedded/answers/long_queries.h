@@ -1,6 +1,6 @@
 // Long answers, made in pieces (flow_control.h): jobs and steps for squeue and scontrol,
-// priorities for sprio, nodes and partitions for sinfo, the current use of steps for sstat, and
-// the accounting records for sacct and seff.
+// priorities for sprio, nodes and partitions for sinfo, the current use of steps for sstat,
+// processes for scontrol listpids, and the accounting records for sacct and seff.
 //
 // A piece has some hundred records, each as it was when its piece was made. A job that ends meanwhile is
 // shown once. A job that exists during the whole answer is never left out. Jobs that have left memory are
@@ -16,6 +16,7 @@
 namespace minke::api {
 class QueryAccountingRequest;
 class QueryJobsRequest;
+class QueryPidsRequest;
 class QueryPrioritiesRequest;
 class QueryStepUsageRequest;
 class QueryStepsRequest;
@@ -29,6 +30,7 @@ void list_steps(Core& core, Queries& queries, const api::QueryStepsRequest& requ
                 LongAnswer& answer);
 void list_step_usage(Core& core, Queries& queries, const api::QueryStepUsageRequest& request, Viewer viewer,
                      LongAnswer& answer);
+void list_processes(Core& core, const api::QueryPidsRequest& request, Viewer viewer, LongAnswer& answer);
 void list_priorities(Core& core, const api::QueryPrioritiesRequest& request, Viewer viewer,
                      LongAnswer& answer);
 void list_nodes(Core& core, LongAnswer& answer);

@@ -16,7 +16,6 @@
 namespace minke::api {
 class JobFilter;
 class QueryDiagnosticsRequest;
-class QueryPidsRequest;
 class QueryScriptRequest;
 }  // namespace minke::api
 
@@ -47,8 +46,6 @@ class Queries {
   void reservations(const Part& part);
   void configuration(const Part& part);
   void licenses(const Part& part);
-  // The processes of running jobs (scontrol listpids), read from /proc.
-  void processes(const api::QueryPidsRequest& request, Viewer viewer, const Part& part);
   void diagnostics(const api::QueryDiagnosticsRequest& request, Viewer viewer, size_t connections,
                    const Part& part);
 

@@ -1,7 +1,10 @@
-// Lists running steps and their usage, step by step, because one job may have very many.
+// Lists running steps, their usage and their processes, a few at a time, because one job may have very many.
+#include <deque>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "api/job_filter.pb.h"
 #include "api/step_usage.pb.h"
@@ -14,7 +17,11 @@
 #include "engine/embedded/steps/step_usage.h"
 #include "engine/embedded/steps/steps.h"
 #include "engine/embedded/watching/measuring.h"
+#include "model/interactive_step.h"
 #include "model/script_node.h"
+#include "node/launcher.h"
+#include "node/process_tree.h"
+#include "text/number.h"
 
 namespace minke::engine {
 
@@ -24,6 +31,7 @@ namespace {
 
 constexpr size_t kStepsAtOnce = 50;
 constexpr int kJobsAtOnce = 10;
+constexpr int kProcessesAtOnce = 10;
 
 StepRecord batch_step(const Job& job, const JobRecord& record) {
   StepRecord step;
@@ -56,15 +64,6 @@ class StepWalk : public ListingInPieces {
   // Shows at most `most` steps from `from` on. Returns the next number; nothing if there are no more.
   virtual std::optional<uint32_t> show_steps(const Job& job, uint32_t from, size_t most) = 0;
 
-  Core& core_;
-
- private:
-  struct Place {
-    uint32_t job_id, step_id;
-  };
-
-  void begin_piece() override { walk_.begin_piece(); }
-
   bool show_next() override {
     const Job* job = walk_.job();
     if (job == nullptr) return false;
@@ -77,6 +76,15 @@ class StepWalk : public ListingInPieces {
     }
     return true;
   }
+
+  Core& core_;
+
+ private:
+  struct Place {
+    uint32_t job_id, step_id;
+  };
+
+  void begin_piece() override { walk_.begin_piece(); }
 
   std::optional<uint32_t> show(const Job& job) {
     if (!job.holds_nodes() || job.completing || !matcher_.selected(job)) return std::nullopt;
@@ -131,28 +139,104 @@ class StepUsageListing final : public StepWalk {
   }
 
  private:
-  void show_script(const Job& job, const JobRecord& record) override {
+  // A step's processes, before the next steps are looked for.
+  bool show_next() override {
+    if (parents_.read_some()) return true;
+    if (unread_.empty()) return StepWalk::show_next();
+    if (unread_.front().read_some(parents_)) return true;
     api::StepUsage& usage = *message_.mutable_step_usage()->add_steps();
+    usage = std::move(unread_.front().usage());
+    unread_.pop_front();
+    added(usage.ByteSizeLong());
+    return true;
+  }
+
+  void show_script(const Job& job, const JobRecord& record) override {
+    api::StepUsage usage;
     *usage.mutable_step() = batch_step(job, record);
     core_.measuring->add_usage(job, *usage.mutable_step(), gpu_devices_of(core_, job));
-    api::TaskUsage& task = *usage.add_tasks();
-    task.set_node(record.batch_host());
-    reader_.read(job.details->batch_pid, task);
-    added(usage.ByteSizeLong());
+    usage.add_tasks()->set_node(record.batch_host());
+    unread_.emplace_back(std::move(usage), std::vector<pid_t>{job.details->batch_pid});
   }
 
   std::optional<uint32_t> show_steps(const Job& job, uint32_t from, size_t most) override {
-    api::StepUsageReply& reply = *message_.mutable_step_usage();
-    const int before = reply.steps_size();
-    core_.steps->add_usage(job, reader_, reply, from, most);
-    for (int i = before; i < reply.steps_size(); ++i) added(reply.steps(i).ByteSizeLong());
-    if (static_cast<size_t>(reply.steps_size() - before) < most) return std::nullopt;
-    return reply.steps(reply.steps_size() - 1).step().step_id() + 1;
+    std::vector<StepUsageReader> steps = core_.steps->usage_of(job, from, most);
+    const bool all = steps.size() < most;
+    const uint32_t next = all ? 0 : steps.back().usage().step().step_id() + 1;
+    for (StepUsageReader& step : steps) unread_.push_back(std::move(step));
+    return all ? std::nullopt : std::optional(next);
   }
 
   void clear_records() override { message_.mutable_step_usage()->clear_steps(); }
 
-  const UsageReader reader_;
+  ProcessParents parents_;
+  std::deque<StepUsageReader> unread_;
+};
+
+// The processes of jobs that run, as /proc shows them: one after the other of all that the machine has.
+class ProcessListing final : public ListingInPieces {
+ public:
+  ProcessListing(Core& core, const api::QueryPidsRequest& request, Viewer viewer, LongAnswer& answer)
+      : ListingInPieces(answer, kProcessesAtOnce),
+        core_(core),
+        request_(request),
+        matcher_(request_.filter(), viewer),
+        prefix_(node::launcher_home_id(core.config.home) + "/"),
+        pids_(node::list_pids()) {
+    message_.mutable_pids();
+  }
+
+ private:
+  bool show_next() override {
+    if (next_ == pids_.size()) return false;
+    const pid_t pid = pids_[next_++];
+    const node::InitialEnvironment environment(pid);
+    if (const Job* job = job_of(environment)) show(pid, *job, environment);
+    return true;
+  }
+
+  const Job* job_of(const node::InitialEnvironment& environment) const {
+    const auto marker = environment.get(node::kLaunchMarker);
+    if (!marker || !marker->starts_with(prefix_)) return nullptr;
+    const auto id = text::parse_unsigned(
+        marker->substr(prefix_.size(), marker->find('.', prefix_.size()) - prefix_.size()), 0xffffffff);
+    const Job* job = id ? core_.state.find(static_cast<uint32_t>(*id)) : nullptr;
+    return job != nullptr && job->holds_nodes() && matcher_.selected(*job) ? job : nullptr;
+  }
+
+  static std::optional<uint32_t> number(const node::InitialEnvironment& environment, const char* name) {
+    const auto value = environment.get(name);
+    const auto number = value ? text::parse_unsigned(*value, 0xffffffff) : std::nullopt;
+    return number ? std::optional(static_cast<uint32_t>(*number)) : std::nullopt;
+  }
+
+  void show(pid_t pid, const Job& job, const node::InitialEnvironment& environment) {
+    const auto step = number(environment, "SLURM_STEP_ID");
+    if (request_.batch_only() ? step.has_value() : request_.has_step_id() && step != request_.step_id())
+      return;
+    const auto process = node::read_process(pid);
+    if (!process) return;
+    api::PidsReply::Process& found = *message_.mutable_pids()->add_processes();
+    found.set_pid(static_cast<uint32_t>(pid));
+    found.set_job_id(job.id);
+    found.set_kind(!step ? STEP_BATCH : *step == kInteractiveStep ? STEP_INTERACTIVE : STEP_NORMAL);
+    found.set_step_id(step.value_or(0));
+    // A task itself leads its session; what it started has its numbers in the environment too.
+    if (process->session == pid) {
+      found.set_local_id(number(environment, "SLURM_LOCALID").value_or(0));
+      found.set_global_id(number(environment, "SLURM_PROCID").value_or(0));
+    }
+    added(found.ByteSizeLong());
+  }
+
+  void clear_records() override { message_.mutable_pids()->clear_processes(); }
+
+  Core& core_;
+  const api::QueryPidsRequest request_;
+  const JobMatcher matcher_;
+  const std::string prefix_;
+  const std::vector<pid_t> pids_;
+  size_t next_ = 0;
 };
 
 }  // namespace
@@ -160,6 +244,12 @@ class StepUsageListing final : public StepWalk {
 void list_steps(Core& core, Queries& queries, const api::QueryStepsRequest& request, Viewer viewer,
                 LongAnswer& answer) {
   const auto listing = std::make_shared<StepListing>(core, queries, request, viewer, answer);
+  answer.keep(listing);
+  listing->begin();
+}
+
+void list_processes(Core& core, const api::QueryPidsRequest& request, Viewer viewer, LongAnswer& answer) {
+  const auto listing = std::make_shared<ProcessListing>(core, request, viewer, answer);
   answer.keep(listing);
   listing->begin();
 }

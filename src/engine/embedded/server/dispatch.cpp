@@ -47,11 +47,6 @@ void Dispatch::act(Request& request) {
                      reply_to(request.requester));
 }
 
-template <auto body, auto query>
-void Dispatch::show(Request& request) {
-  (queries_.*query)((request.message.*body)(), request.viewer, parts_to(request.requester));
-}
-
 template <auto query>
 void Dispatch::show_all(Request& request) {
   (queries_.*query)(parts_to(request.requester));
@@ -91,7 +86,7 @@ struct Dispatch::Table {
       {Message::kSuspend, &Dispatch::act<&Message::suspend, &Actions::suspend>},
       {Message::kTop, &Dispatch::act<&Message::top, &Actions::top>},
       {Message::kNotify, &Dispatch::notify},
-      {Message::kQueryPids, &Dispatch::show<&Message::query_pids, &Queries::processes>},
+      {Message::kQueryPids, &Dispatch::list_processes},
       {Message::kQueryLicenses, &Dispatch::show_all<&Queries::licenses>},
       {Message::kAttachStep, &Dispatch::attach_step},
       {Message::kQueryStepUsage, &Dispatch::list_step_usage},
@@ -270,6 +265,10 @@ void Dispatch::list_steps(Request& request) {
 void Dispatch::list_step_usage(Request& request) {
   engine::list_step_usage(core_, queries_, request.message.query_step_usage(), request.viewer,
                           begin_long_answer(request));
+}
+
+void Dispatch::list_processes(Request& request) {
+  engine::list_processes(core_, request.message.query_pids(), request.viewer, begin_long_answer(request));
 }
 
 void Dispatch::list_priorities(Request& request) {

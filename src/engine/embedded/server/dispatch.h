@@ -60,12 +60,10 @@ class Dispatch {
   struct Row;
   struct Table;
 
-  // `body` is a field of the request. act(): an action on jobs. show(): a query with an answer that depends
-  // on the user. show_all(): a query with the same answer for everybody.
+  // act(): an action on jobs; `body` is a field of the request. show_all(): a query with the same answer for
+  // everybody.
   template <auto body, auto action>
   void act(Request& request);
-  template <auto body, auto query>
-  void show(Request& request);
   template <auto query>
   void show_all(Request& request);
 
@@ -88,6 +86,7 @@ class Dispatch {
   void list_jobs(Request& request);
   void list_steps(Request& request);
   void list_step_usage(Request& request);
+  void list_processes(Request& request);
   void list_priorities(Request& request);
   void list_nodes(Request& request);
   void list_partitions(Request& request);

@@ -212,6 +212,25 @@ TEST_F(FlowControlTest, AnExplanationIsALongAnswer) {
   EXPECT_EQ(sent_->turns, 1);
 }
 
+// A machine may have very many processes.
+TEST_F(FlowControlTest, ProcessesAndWhatTheyUseAreLongAnswers) {
+  rpc::ClientMessage processes, usage;
+  processes.mutable_query_pids();
+  usage.mutable_query_step_usage();
+  for (rpc::ClientMessage* message : {&processes, &usage}) {
+    message->set_request_id(7);
+    sent_->messages.clear();
+    callbacks_.on_frame(message->SerializeAsString(), {});
+    EXPECT_TRUE(sent_->messages.empty());
+    EXPECT_FALSE(callbacks_.may_handle());
+    sent_->read();
+    engine_->settle();
+    ASSERT_EQ(sent_->messages.size(), 1u);
+    EXPECT_TRUE(sent_->messages[0].has_pids() || sent_->messages[0].has_step_usage());
+    EXPECT_TRUE(sent_->messages[0].last());
+  }
+}
+
 TEST_F(FlowControlTest, WhoGoesAwayIsToldNoMore) {
   ask(all_jobs());
   EXPECT_EQ(sent_->messages.size(), 1u);

@@ -49,7 +49,7 @@ class TaskEnd;
 namespace minke::engine {
 
 struct Core;
-class UsageReader;
+class StepUsageReader;
 
 class Steps : public RunListener {
  public:
@@ -101,9 +101,8 @@ class Steps : public RunListener {
   // The running steps by number, at most `most` from step id `from` on.
   std::vector<model::StepRecord> of_job(uint32_t job_id, uint32_t from = 0, size_t most = SIZE_MAX) const;
   std::vector<pid_t> pids_of(uint32_t job_id) const;  // tasks of its running steps
-  // Adds the current usage of the same running steps of a job.
-  void add_usage(const Job& job, const UsageReader& reader, api::StepUsageReply& reply, uint32_t from = 0,
-                 size_t most = SIZE_MAX) const;
+  // Readers of the current usage of the same steps.
+  std::vector<StepUsageReader> usage_of(const Job& job, uint32_t from, size_t most) const;
   // Makes the srun of a running step send the tasks' output also to the sattach
   // behind `socket`. `uid`: who asks.
   Status attach(const api::AttachStepRequest& request, uint32_t uid);

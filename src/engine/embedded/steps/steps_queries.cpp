@@ -50,24 +50,24 @@ std::vector<pid_t> Steps::pids_of(uint32_t job_id) const {
   return pids;
 }
 
-void Steps::add_usage(const Job& job, const UsageReader& reader, api::StepUsageReply& reply, uint32_t from,
-                      size_t most) const {
+std::vector<StepUsageReader> Steps::usage_of(const Job& job, uint32_t from, size_t most) const {
+  std::vector<StepUsageReader> readers;
   const auto steps = jobs_.find(job.id);
-  if (steps == jobs_.end()) return;
+  if (steps == jobs_.end()) return readers;
   const auto& running = steps->second.running;
   for (auto at = running.lower_bound(from); at != running.end() && most-- > 0; ++at) {
     const Step& step = at->second;
-    api::StepUsage& usage = *reply.add_steps();
+    api::StepUsage usage;
     *usage.mutable_step() = step.tag.record();
     core_.measuring->add_usage(job, *usage.mutable_step(), gpu_devices_of(job, step));
     for (int rank = 0; rank < step.tag.node_of_task_size(); ++rank) {
       api::TaskUsage& task = *usage.add_tasks();
       task.set_rank(static_cast<uint32_t>(rank));
       task.set_node(step.tag.node_of_task(rank));
-      const auto position = static_cast<size_t>(rank);
-      reader.read(position < step.pids.size() ? step.pids[position] : 0, task);
     }
+    readers.emplace_back(std::move(usage), step.pids);
   }
+  return readers;
 }
 
 Status Steps::attach(const api::AttachStepRequest& request, uint32_t uid) {
