@@ -53,7 +53,7 @@ Status put_by_name(const std::vector<Record>& records, const char* what, std::ma
 using Associations = std::map<std::uint32_t, model::AssociationRecord>;
 using Qos = std::map<std::uint32_t, model::QosRecord>;
 
-// Returns the removed associations, including those of the removed accounts, users and clusters.
+// Returns those that a change removes, with those of the accounts, users and clusters that it removes.
 std::vector<std::uint32_t> associations_of(const AccountsChange& change, const Associations& associations) {
   std::vector<std::uint32_t> gone = change.removed_associations;
   const auto has = [](const std::vector<std::string>& names, const std::string& name) {
@@ -125,7 +125,7 @@ Status check_clusters(const AccountBook& book) {
   return {};
 }
 
-// Returns a user's account, or an account's parent account; nullptr if there is none.
+// Above a user is the account, above an account the one that it names; returns nullptr if there is none.
 const model::AssociationRecord* find_above(const AccountBook& book, const model::AssociationRecord& one) {
   return book.find(one.user().empty() ? one.parent_account() : one.account(), {}, {}, one.cluster());
 }

@@ -10,7 +10,7 @@ namespace minke::accounts {
 std::unordered_map<std::uint32_t, FairShare> fair_shares(
     const AccountBook& book, const UsageBook::Totals& totals,
     const std::unordered_map<std::uint32_t, std::uint32_t>& shares) {
-  // fair_tree() adds up the usage from below, so each association is passed with its own usage only.
+  // fair_tree() adds up usage from below itself, so it gets each one's own.
   const auto order = book.in_tree_order();
   std::vector<Association> tree;
   std::unordered_map<std::uint32_t, std::uint32_t> place;
@@ -24,7 +24,7 @@ std::unordered_map<std::uint32_t, FairShare> fair_shares(
   for (const std::uint32_t id : order) {
     const model::AssociationRecord& record = *book.association(id);
     std::uint32_t parent = book.parent(id);
-    // An association with its parent's shares is placed beside the parent's children.
+    // One that has its parent's shares is placed beside its parent's children.
     while (parent != 0 && book.parent(parent) != 0 && book.association(parent)->shares() == kSharesAsParent)
       parent = book.parent(parent);
     Association one;

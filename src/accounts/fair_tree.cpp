@@ -53,7 +53,7 @@ class Ranking {
     }
   }
 
-  // `tied`: the first user visited shares the rank that was given last.
+  // `tied`: the first user visited shares the rank given last.
   void walk(std::vector<std::uint32_t> siblings, bool tied) {
     std::stable_sort(siblings.begin(), siblings.end(), [&](std::uint32_t a, std::uint32_t b) {
       if (result_[a].level_fs != result_[b].level_fs) return result_[a].level_fs > result_[b].level_fs;

@@ -49,7 +49,7 @@ const LimitLedger::Use& find_use(const UseOfPair& uses, const UseOfPair::key_typ
   return found == uses.end() ? kNothing : found->second;
 }
 
-// Records which limits a QOS has set: the next QOS and the associations do not apply these again.
+// The next QOS and the associations do not limit again what a QOS limits.
 class Limited {
  public:
   bool taken(int kind, const std::string& name = {}) const { return taken_.contains({kind, name}); }
@@ -59,7 +59,7 @@ class Limited {
   std::set<std::pair<int, std::string>> taken_;
 };
 
-// Returns the first TRES limit of a Kind that the claim exceeds together with what is in use.
+// Returns the first of a Kind's TRES limits that the claim exceeds, with `there` in use already.
 template <typename Measure>
 std::optional<StateReason> over(bool qos, Kind kind, const TresLimits& limits, Limited& limited,
                                 Measure exceeds) {
@@ -76,7 +76,7 @@ bool flagged(const model::QosRecord& qos, std::string_view flag) {
                      [&](const std::string& one) { return one == flag; });
 }
 
-// Returns the limit that the job's own request exceeds, regardless of other jobs.
+// Returns the limit that a job's own request exceeds, whatever else runs.
 std::optional<StateReason> job_problem(bool qos, const model::Limits& limits, const Claim& claim,
                                        Limited& limited) {
   const auto wanted = [&](const model::Tres& limit) { return count_of(claim.tres, limit.name()); };
@@ -234,7 +234,7 @@ bool LimitLedger::limited(const Claim& claim) const {
   return std::any_of(order.begin(), order.end(), [](const auto* qos) { return qos->has_limits(); });
 }
 
-// Limits that refuse a job at submission: numbers of jobs; with DenyOnLimit also what can never start.
+// Which limit refuses jobs at once: numbers of submitted jobs, and with DenyOnLimit what could never start.
 class LimitLedger::SubmissionCheck {
  public:
   SubmissionCheck(const LimitLedger& ledger, const Claim& claim, std::uint64_t tasks)
@@ -286,7 +286,7 @@ class LimitLedger::SubmissionCheck {
     return std::nullopt;
   }
 
-  // Returns the limit that the request exceeds even if nothing else runs.
+  // Returns what exceeds a limit even if nothing else runs.
   std::optional<StateReason> beyond_any_hope() const {
     Limited limited;
     const auto alone = [&](const model::Tres& limit) {
@@ -323,8 +323,8 @@ std::optional<StateReason> LimitLedger::submission_problem(const Claim& claim, s
   return SubmissionCheck(*this, claim, tasks).find();
 }
 
-// Finds the limit that keeps a claim from starting now. It checks the QOS in their order, then
-// the association and all above it.
+// Which limit keeps a claim from starting now: its QOS's in their order, then those of its association
+// and of all above it.
 class LimitLedger::StartCheck {
  public:
   StartCheck(const LimitLedger& ledger, const Claim& claim, const Past& past, std::int64_t now)
@@ -364,7 +364,7 @@ class LimitLedger::StartCheck {
     return wanted(limit) > 0 && held(use, limit.name()) + wanted(limit) > limit.count();
   }
 
-  // Checks what a group holds and has used. `promise` is computed only if a limit needs it.
+  // What a group holds and has used; `promise` is computed only if a limit needs it.
   template <typename Promise>
   std::optional<StateReason> in_group(bool qos, const model::Limits& limits, const Use& use,
                                       const Usage& used, const Promise& promise) {
@@ -403,7 +403,7 @@ class LimitLedger::StartCheck {
                 [&](const model::Tres& limit) { return exceeds(limit, user); });
   }
 
-  // Checks numbers of running jobs, and times.
+  // Numbers of running jobs, and time.
   std::optional<StateReason> jobs_of_qos(std::uint32_t id, const model::Limits& limits, const Use& user,
                                          const Use& account) {
     const auto decides = [&](int kind, bool has) {
@@ -485,7 +485,7 @@ std::uint32_t LimitLedger::max_nodes(const Claim& claim) const {
       each = std::min(nodes_in(qos->limits().max_tres()), nodes_in(qos->limits().max_tres_per_user()));
     if (group == kNone) group = nodes_in(qos->limits().grp_tres());
   }
-  // A limit of the QOS overrides the association's.
+  // The association does not limit again what the QOS limits.
   if (each == kNone && book_.association(claim.association) != nullptr)
     each = nodes_in(book_.effective_limits(claim.association).max_tres());
   const bool by_qos = group != kNone;

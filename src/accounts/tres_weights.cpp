@@ -25,7 +25,7 @@ Result<TresWeights> rgu_weights(std::string_view cluster) {
   return weights;
 }
 
-// Returns the weight of one MiB if a unit of `suffix` has the weight 1.
+// Returns the weight of one more MiB if a unit of `suffix` weighs 1.
 double mib_of(char suffix) {
   constexpr std::array kUnits = {'k', 'm', 'g', 't', 'p'};
   const auto unit = std::find(kUnits.begin(), kUnits.end(), suffix);

@@ -20,7 +20,7 @@ Kind kind_of(std::string_view account) {
   return account.ends_with("_cpu") ? kCpu : account.ends_with("_gpu") ? kGpu : kBoth;
 }
 
-// The allocation of an account of this kind, in core-years or RGU-years.
+// Of an account of this kind, in core-years or RGU-years.
 double years_of(Kind kind, double cores, double rgu) {
   return (kind == kGpu ? 0 : cores) + (kind == kCpu ? 0 : rgu);
 }

@@ -35,8 +35,8 @@ std::size_t Availability::steps() const {
 
 namespace {
 
-// The index of the last of `count` >= 1 ascending values that is not behind; 0 if all are. It has no
-// branches, because a branch predictor cannot foresee where a time lies.
+// The last of `count` >= 1 ascending ones that is not behind; 0 where all are. Without branches: where a time
+// lies is hard to foretell.
 template <typename NotBehind>
 std::size_t last_at_or_before(std::size_t count, NotBehind not_behind) {
   std::size_t base = 0;
@@ -50,7 +50,7 @@ std::size_t last_at_or_before(std::size_t count, NotBehind not_behind) {
 
 }  // namespace
 
-// Call it after blocks were added or removed. Times in between are interpolated; find() walks the rest.
+// Where blocks have come or gone. Times in between are guessed evenly; find() walks the rest of the way.
 void Availability::index_blocks() {
   if (blocks_.size() < 2) return;
   index_begin_ = blocks_[1].first;
@@ -154,7 +154,7 @@ void Availability::remove_step(Position at) {
   std::copy(steps.free.begin() + at.step + 1, steps.free.begin() + block.count, steps.free.begin() + at.step);
   --block.count;
   block.first = steps.time[0];
-  // An equal step remains in the block, so its summary is valid. Else the step may have been an extreme.
+  // Within the block an equal step stays, and with it the summary; else the step may have been an extreme.
   if (at.step == 0) summarize(block);
 }
 
@@ -188,7 +188,7 @@ void Availability::add(std::int64_t begin, std::int64_t end, std::int32_t proces
     }
     if (at.step < block.count) break;
   }
-  join(at);  // the step at `end`; earlier positions do not move
+  join(at);  // the step at `end`; what lies before it stays where it is
   join(first);
 }
 
@@ -247,7 +247,7 @@ Availability::Room Availability::room(std::int64_t begin, std::int64_t end, std:
   return room;
 }
 
-// Walks back from `time` > limit; `at` is the step in force there.
+// Backwards from `time` > limit, at which `at` holds.
 std::int64_t Availability::run_begin(Position at, std::int64_t time, std::int32_t processors,
                                      std::int64_t limit) const {
   std::int64_t begin = time;

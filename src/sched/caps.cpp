@@ -7,9 +7,9 @@ namespace minke::sched {
 
 namespace {
 
-// A job that holds shards of a GPU when a reservation starts may prevent that GPU from being given as
-// a whole or for other shards, and its substitute may be of another type. So the job counts as
-// holding a whole GPU of each type.
+// Who has shards of a GPU beyond a reservation's start may keep it from being given as a whole, or from
+// having room for other shards, and what is in its stead may be of another type: it counts as a whole GPU of
+// each type.
 template <typename Visit>
 void each_count(const MachineLayout& layout, const NodeShare& share, Visit visit) {
   const auto pools = layout.pools_of(share.node);
@@ -37,7 +37,7 @@ void Caps::each(NodeId node, std::int64_t from, std::int64_t end, Visit visit) c
   }
 }
 
-// The count of the type with the most GPUs left.
+// Of the type of which most are left.
 std::int32_t Caps::most_gpus(std::span<const GresPool> pools, const NodeSupply& left) const {
   std::int32_t most = 0;
   for (std::size_t i = 0; i < pools.size(); ++i)

@@ -10,7 +10,7 @@ std::int64_t ConservativePlan::submit(JobKey job, std::int32_t processors, std::
                                       std::int64_t now) {
   free_.forget_before(now);
   const std::int64_t start = free_.earliest(now, processors, seconds);
-  MINKE_CHECK(start < Availability::kEnd);  // fails if the request exceeds the machine
+  MINKE_CHECK(start < Availability::kEnd);  // else more processors than there are
   free_.add(start, start + seconds, -processors);
   if (jobs_.empty() || !jobs_.back().is_like(processors, seconds, start)) {
     if (jobs_.size() == room_) make_room();
@@ -105,7 +105,7 @@ void ConservativePlan::count_demand() {
     if (place.first_start != kNever) demand_.add(place.processors, place.seconds, place.last_start);
 }
 
-// All positions are used: moves the waiting jobs together.
+// All positions are used: those that wait close up.
 void ConservativePlan::make_room() {
   std::vector<LikeJobs> kept;
   for (LikeJobs& jobs : jobs_) {
@@ -130,11 +130,11 @@ void ConservativePlan::make_room() {
 
 // ---- moves ----------------------------------------------------------------------------------------
 
-// Moves the jobs of this position until no gain moves one any more.
+// Moves jobs of that position until no gain moves one any more.
 void ConservativePlan::look(std::uint32_t position, std::int64_t now) {
   const LikeJobs& jobs = jobs_[position];
   if (jobs.size() > 1) {
-    std::size_t known = 0;  // gains that move no job any more
+    std::size_t known = 0;  // gains that move none any more
     if (jobs.size() <= gains_.size()) {
       known = gains_.size();
       while (jump(position, now)) {
@@ -150,7 +150,7 @@ void ConservativePlan::look(std::uint32_t position, std::int64_t now) {
   if (to < start) move(position, 0, {to, start}, now);
 }
 
-// Goes gain by gain, because there are more jobs than gains.
+// Gain by gain: the jobs are more.
 void ConservativePlan::use_gains(std::uint32_t position, std::size_t first, std::int64_t now) {
   const LikeJobs& jobs = jobs_[position];
   for (std::size_t i = first; i < gains_.size(); ++i) {
@@ -165,8 +165,8 @@ void ConservativePlan::use_gains(std::uint32_t position, std::size_t first, std:
   }
 }
 
-// The earliest begin of the windows that contain part of a gain: in the gain itself, or earlier if
-// processors are free right before it.
+// Where windows that a gain is part of begin at the earliest: in the gain, or else what is free right before
+// it is part of them.
 std::int64_t ConservativePlan::first_begin(Gains::Gain gain, const LikeJobs& jobs, std::int64_t now) const {
   const std::int64_t limit = std::max(now, gain.begin - jobs.seconds() + 1);
   return limit < gain.begin ? free_.free_since(gain.begin, jobs.processors(), limit) : gain.begin;
@@ -178,7 +178,7 @@ Availability::Window ConservativePlan::search(const LikeJobs& jobs, std::int64_t
                         [&](std::int64_t time) { return jobs.start(jobs.first_after(time)); });
 }
 
-// The earliest window that contains part of a gain.
+// The first of the windows that a gain is part of.
 Availability::Window ConservativePlan::window(std::uint32_t position, std::int64_t now) {
   const LikeJobs& jobs = jobs_[position];
   Availability::Window first{kNever, kNever};
@@ -220,12 +220,12 @@ void ConservativePlan::slide(std::uint32_t position, std::int64_t now) {
     }
     const std::int64_t until = free_.free_until(start - 1, to + jobs.seconds(), jobs.processors());
     move(position, first, {to, until}, now);
-    i = first;  // later jobs may be able to do the same
+    i = first;  // those that follow may be able to do the same
   }
 }
 
-// Job `first` can slide by `by` seconds and no further. So can each following job that begins when the job
-// before it ends: that one makes room for exactly as much, and nothing else is free before it.
+// Job `first` can slide by so many seconds, and no further. So can the jobs after it of which each begins
+// when the one before it ends: that one makes room for just as much, and before that nothing is free.
 std::size_t ConservativePlan::end_of_train(const LikeJobs& jobs, std::size_t first, std::int64_t by) const {
   if (by >= jobs.seconds()) return first;
   std::size_t last = first;
@@ -237,7 +237,7 @@ std::size_t ConservativePlan::end_of_train(const LikeJobs& jobs, std::size_t fir
   return last;
 }
 
-// Slides all of them at once. Only before the first and at the end of the last more becomes free.
+// All of them at once: only before the first and at the end of the last is anything else free than before.
 void ConservativePlan::slide_train(std::uint32_t position, std::size_t first, std::size_t last,
                                    std::int64_t by, std::int64_t now) {
   LikeJobs& jobs = jobs_[position];
@@ -252,8 +252,8 @@ void ConservativePlan::slide_train(std::uint32_t position, std::size_t first, st
   moves_ += last - first + 1;
 }
 
-// Moves job `first` into the window, and each equal job after it into the place of the one before it, as long
-// as they fit there at once. The place that the last one leaves is a gain.
+// Job `first` into that window, and those like it each into the place of the one before it, as long as they
+// can follow at once. What the last one leaves is a gain.
 void ConservativePlan::move(std::uint32_t position, std::size_t first, Availability::Window window,
                             std::int64_t now) {
   LikeJobs& jobs = jobs_[position];

@@ -93,7 +93,7 @@ class Parser {
     return result;
   }
 
-  // After "[": each alternative becomes a case of its own.
+  // Behind "[": each alternative is a case of its own.
   Result<Cases> same_on_all(int depth) {
     Cases cases;
     do {
@@ -128,7 +128,7 @@ class Parser {
     return counted({*feature});
   }
 
-  // After "*".
+  // Behind "*".
   Result<Cases> counted(std::vector<FeatureId> features) {
     std::uint32_t count = 0;
     for (; position_ < text_.size() && text_[position_] >= '0' && text_[position_] <= '9'; ++position_) {

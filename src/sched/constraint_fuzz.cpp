@@ -1,4 +1,4 @@
-// Fuzz target: no text makes the parser of --constraint crash, hang or allocate without bound.
+// No text makes the parser of --constraint crash, hang or grow without bound.
 #include <cstdint>
 #include <string_view>
 

@@ -186,8 +186,8 @@ class Explainer {
   const Request& request_;
   const Placer placer_;
   std::string partition_;
-  std::uint64_t tasks_ = 1;    // the least on each node
-  std::vector<NodeId> nodes_;  // nodes left by partition, constraint and exclusions
+  std::uint64_t tasks_ = 1;    // on each node, at least
+  std::vector<NodeId> nodes_;  // that partition, constraint and exclusions leave
 };
 
 }  // namespace

@@ -10,7 +10,7 @@
 namespace minke::sched {
 namespace {
 
-// A copy of the state that is run forward in time.
+// A copy of the state that lives through its own future.
 class Simulation {
  public:
   Simulation(const Machine& machine, const RunningSet& running, const ForecastOptions& options)
@@ -32,7 +32,7 @@ class Simulation {
     if (options_.partition_bits != 0) entries_of_job_[job_of(entry.id)].push_back(entry.id);
   }
 
-  // Adds a changed job. Its entries in the queue, in any partition, are ignored.
+  // What the queue has of this job in any partition counts no more.
   void add_changed(const PendingEntry& entry, const Request& request) {
     add(entry, request);
     changed_ = job_of(entry.id);
@@ -42,7 +42,7 @@ class Simulation {
     later_ = Later{from, entry, request};
   }
 
-  // Runs until `wanted`, if given, has started, or until nothing more can be predicted.
+  // Until `wanted` has started, if given, or nothing more can be said.
   std::vector<ExpectedStart> run(std::int64_t now, std::optional<EntryId> wanted) {
     std::uint64_t starts = 0;
     std::uint64_t tests = 0;
@@ -80,7 +80,7 @@ class Simulation {
                     });
   }
 
-  // Records the start and the end of the run. Returns the run's key.
+  // Writes the start down, and when the run will end. Returns the run's key.
   RunKey start(EntryId entry, const Placement& placement, std::int64_t now, std::int64_t end) {
     if (started_.insert(job_of(entry)).second) expected_.push_back({entry, now, placement, after_unlimited_});
     start_once(entry);
@@ -94,8 +94,8 @@ class Simulation {
     return next_key_;
   }
 
-  // Goes on to the next moment when something changes, and releases what has ended by then.
-  // False: nothing more will happen.
+  // On to the next moment when something changes; what has ended until then is released. False: nothing more
+  // will happen.
   bool advance(std::int64_t& now) {
     const std::int64_t change =
         machine_.holds() == nullptr ? kNever : machine_.holds()->next_change(now).value_or(kNever);
@@ -116,7 +116,7 @@ class Simulation {
     return true;
   }
 
-  // A job that has started in one partition does not wait in the others.
+  // What has started in one partition does not wait in the others.
   void start_once(EntryId entry) {
     const auto of_job = entries_of_job_.find(job_of(entry));
     if (of_job == entries_of_job_.end() || of_job->second.size() == 1) return;
@@ -135,7 +135,7 @@ class Simulation {
   std::unordered_map<EntryId, std::uint32_t> limit_groups_;           // looked up only
   std::optional<EntryId> changed_;                                    // job
   std::unordered_map<EntryId, std::vector<EntryId>> entries_of_job_;  // looked up only
-  std::set<RunningSet::End> ends_;                                    // expected ends
+  std::set<RunningSet::End> ends_;                                    // believed
   RunKey next_key_ = 0;
   std::unordered_set<RunKey> unknown_ends_;  // of `ends_`; looked up only
   bool after_unlimited_ = false;             // one of them has passed

@@ -83,7 +83,7 @@ void Gains::add_opening(Gain gain, std::int32_t width, std::int32_t no_news, con
   Opening added{gain, gain.begin, gain.end, width, {}};
   bool useful = false;
   bool is_first = true;
-  // A job that needs no more than was free before gains nothing.
+  // What needs no more than was free before has no news.
   const std::size_t narrowest = std::max(demand.narrowest(), Demand::class_of(no_news + 1));
   for (std::size_t i = narrowest; i < Demand::kWidths && 1 << i <= added.width; ++i) {
     if (!demand.has(i)) continue;

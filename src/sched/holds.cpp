@@ -5,9 +5,9 @@
 namespace minke::sched {
 namespace {
 
-constexpr std::int64_t kRepetitions = 4;  // examined when possible begins are sought
+constexpr std::int64_t kRepetitions = 4;  // that are looked at when times to begin are sought
 
-// The offset of the first repetition that ends after `time`.
+// The first of its repetitions that ends after `time`.
 std::int64_t shift_to(const Hold& hold, std::int64_t time) {
   if (hold.period <= 0 || time < hold.end) return 0;
   return ((time - hold.end) / hold.period + 1) * hold.period;
@@ -35,12 +35,12 @@ bool Holds::limit(NodeId node, HoldId own, std::int64_t from, std::int64_t end,
   const bool anywhere = own == 0 || !has_nodes(own);
   if (own != 0 && anywhere && end > from && !is_open(own, from)) return false;
   bool is_own = anywhere;
-  std::int64_t most = supply.cpus;  // what the job's own reservation leaves it
+  std::int64_t most = supply.cpus;  // that the job's own reservation leaves it
   for (auto hold = first; hold != holds_.end() && hold->node == node; ++hold) {
     const auto left =
         static_cast<std::int64_t>(hold->cpus) - used[static_cast<std::size_t>(hold - holds_.begin())];
     if (hold->id == own) {
-      // Without a particular time, it is enough that the reservation holds it at any time.
+      // At no time in particular, it is enough that it ever is the reservation's.
       const bool now = end <= from || overlaps(*hold, from, from + 1);
       if (!now && !hold->flexible) continue;
       is_own = true;
@@ -58,7 +58,7 @@ bool Holds::limit(NodeId node, HoldId own, std::int64_t from, std::int64_t end,
 }
 
 bool Holds::has_nodes(HoldId id) const {
-  // A reservation that no longer exists holds nothing and admits no job.
+  // A reservation that is gone holds nothing, and lets nobody in.
   return std::any_of(holds_.begin(), holds_.end(), [&](const Hold& hold) { return hold.id == id; }) ||
          std::none_of(licenses_.begin(), licenses_.end(),
                       [&](const LicenseHold& hold) { return hold.when.id == id; });

@@ -10,7 +10,7 @@
 namespace minke::sched {
 namespace {
 
-// Returns the id of `text` in `known`; adds it if it is new.
+// The id of `text` in `known`, which grows when it is new.
 template <typename Id>
 Id intern(std::vector<std::string>& known, const std::string& text) {
   const auto found = std::find(known.begin(), known.end(), text);

@@ -11,7 +11,7 @@
 namespace minke::sched {
 namespace {
 
-// Updates sets of nodes with at least 2^i after the value of one node changed from `before` to `now`.
+// Keeps sets of those with at least 2^i: one member has `now` instead of `before`.
 void set_level(std::vector<RankSet>& sets, std::uint32_t rank, std::int64_t before, std::int64_t now) {
   const auto levels = static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(now)));
   auto level = static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(before)));

@@ -20,7 +20,7 @@
 namespace minke::sched {
 namespace {
 
-// Larger than any machine, and small enough that products of two of them do not overflow.
+// Beyond any machine, and small enough that products of two of them do not overflow.
 constexpr std::uint32_t kMaxCount = 1u << 20;
 constexpr std::uint64_t kMaxMemoryMib = std::uint64_t{1} << 40;
 
@@ -81,7 +81,7 @@ class Maker {
     if (spec_.constraint().empty()) return {};
     auto constraint = parse_constraint(spec_.constraint(), layout_);
     if (!constraint) return failure(constraint.error());
-    // A case that demands nothing of a node is no constraint.
+    // What asks nothing of a node is no constraint.
     for (auto& any_of : constraint->cases) {
       if (any_of.front().empty()) any_of.clear();
     }
@@ -125,7 +125,7 @@ class Maker {
     return {};
   }
 
-  // Excludes nodes with fewer sockets, cores or threads than requested.
+  // Nodes with fewer sockets, cores or threads than they are to have are as good as excluded.
   Status geometry() {
     if (!spec_.has_sockets_per_node() && !spec_.has_cores_per_socket() && !spec_.has_threads_per_core())
       return {};
@@ -175,7 +175,7 @@ class Maker {
     return failure(problem, model::kInvalidNodeCount);
   }
 
-  // The numbers of nodes that it may get, and whether the user gave a range.
+  // How many nodes it may get, and whether the user gave a range.
   struct NodeCount {
     std::uint32_t least = 1, most = 1;
     bool is_range = false;
@@ -219,7 +219,7 @@ class Maker {
     return {};
   }
 
-  // The nodes that GPUs and tasks imply if --nodes is not given.
+  // What GPUs and tasks ask for where --nodes says nothing.
   void nodes_implied(std::uint32_t named, NodeCount& count) const {
     if (gres_.nodes) {
       count.least = count.most = std::max(*gres_.nodes, named);
@@ -271,7 +271,7 @@ class Maker {
       return bad_node_count("--nodes=" + std::to_string(count.most) + ": partition " + partition_.name() +
                             " wants at least " + std::to_string(partition_.min_nodes()));
     count.least = std::max(count.least, partition_.min_nodes());
-    // Limits it to the existing nodes, so that requests that differ only beyond that are of one class.
+    // No more than there are, so that requests that differ only beyond that are of one class.
     const std::uint32_t there_are = layout_.partitions()[request_.partition].size;
     count.most = std::min({count.most, std::max(there_are, count.least), most_allowed});
     return {};
@@ -284,8 +284,8 @@ class Maker {
     return 0;
   }
 
-  // With -m arbitrary a node gets one task each time that it is named. Every node gets the CPUs that the most
-  // often named one needs: otherwise block distribution could place tasks elsewhere than the step wants them.
+  // With -m arbitrary a node gets a task each time that it is named. Nodes have as many CPUs as the one that
+  // is named most often needs: by blocks, the tasks might lie elsewhere than the step then wants them.
   std::uint64_t most_arbitrary_tasks() const {
     if (!text::starts_with_ignoring_case(spec_.distribution(), "arbitrary")) return 1;
     std::map<std::string_view, std::uint64_t> times;

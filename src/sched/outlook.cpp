@@ -9,8 +9,8 @@ namespace minke::sched {
 
 using namespace model;
 
-// Each start that is asked for counts against the limit, also those of other jobs. Otherwise a long chain or
-// a cycle of jobs without forecasts would be followed to its end.
+// What it asks of others counts as a look, too: a chain, or a circle, of jobs none of which can be forecast
+// would otherwise be followed to its end.
 std::optional<ExpectedStart> Outlook::start(const OutlookJob& job) {
   if (starts_left_ <= 0) return std::nullopt;
   --starts_left_;
@@ -26,7 +26,7 @@ std::optional<std::int64_t> Outlook::end(const OutlookJob& job) {
     if (!expected) return std::nullopt;
     return std::max(jobs_.now(), *expected);
   }
-  // For tasks that still wait, the end of the last one is unknown.
+  // Of tasks yet to come nobody knows when the last one ends.
   if (job.several_tasks) return std::nullopt;
   const auto expected = start(job);
   if (!expected || expected->after_unlimited) return std::nullopt;

@@ -52,8 +52,8 @@ class Pass {
   }
 
  private:
-  // The order of service: by priority. Once something is blocked, by time
-  // limit first if that option is set.
+  // The order of service: by priority; once something is blocked, by time limit first where that is asked
+  // for.
   struct Place {
     std::uint32_t seconds = 0;
     ClassTree::Key key;
@@ -61,20 +61,20 @@ class Pass {
       return seconds != other.seconds ? seconds < other.seconds : key.before(other.key);
     }
   };
-  // A node of the queue's tree: a class that is to be served, or a subtree that was not opened yet,
-  // with the key of its best class. The ranks say where the Placer may resume, because free
-  // resources only shrink during a pass.
+  // A node of the queue's tree: a class that has its turn, or a part of the queue that nobody has opened yet,
+  // for the best that may be in it. The ranks are where the Placer may resume: what is free only shrinks
+  // during a pass.
   struct Item {
     Place place;
     std::uint32_t node = 0;
     std::uint32_t resume = 0;
     std::uint32_t resume_capped = 0;
-    bool capped = false;  // its free choice violated the caps once: choose under the caps
+    bool capped = false;  // the free choice went against the caps once: choose under them
   };
   struct Later {
     bool operator()(const Item& a, const Item& b) const {
       if (b.place.before(a.place)) return true;
-      // If two may be equal, the subtree is opened first.
+      // Of two that may be equal the one that is a subtree is opened first.
       return !a.place.before(b.place) && a.node > b.node;
     }
   };
@@ -94,8 +94,8 @@ class Pass {
     std::push_heap(items_.begin(), items_.end(), Later{});
   }
 
-  // Descends to the best class below the item. False: another item must be served before it. Subtrees beside
-  // the path become items of their own.
+  // Down to the best class below the item; false where something else has its turn before that. What lies
+  // beside the way waits for its own turn.
   bool descend(Item& item) {
     while (!queue_.tree().is_leaf(item.node)) {
       queue_.tree().open(item.node);
@@ -119,8 +119,8 @@ class Pass {
     return true;
   }
 
-  // Whether something below the node may start or may be owed a reservation. If not,
-  // that is recorded for later passes.
+  // Whether something below the node may start, or may be owed a reservation. Where nothing may, that is
+  // noted for the passes to come.
   bool worth_opening(std::uint32_t index) {
     ClassTree& tree = queue_.tree();
     const ClassTree::Node& node = tree.node(index);
@@ -146,8 +146,8 @@ class Pass {
     return false;
   }
 
-  // The most that one of the nodes that have grown since then can give: now, or to a job that outlasts the
-  // begin of the first reservation.
+  // What one node among those that have grown since then can give at the most: now, or to a job that outlasts
+  // the begin of the first reservation.
   const NodeBound& free_since(std::uint64_t growth) {
     return free_bounds_.since(growth, machine_.grown(), [&](NodeId node) {
       return std::pair(machine_.free_cpus(node), machine_.free_devices_of(node));
@@ -160,8 +160,8 @@ class Pass {
     });
   }
 
-  // Whether a class that did not fit cannot fit yet, because no node that has grown since can
-  // host even the least part of it.
+  // Whether the class, which was seen not to fit, cannot fit yet: no node that has grown since can host even
+  // the least part of it.
   bool still_blocked(ClassId class_id, std::uint64_t since) const {
     const Growth& grown = machine_.grown();
     if (grown.all_at() > since || machine_.holds() != nullptr) return false;
@@ -183,7 +183,7 @@ class Pass {
     return true;
   }
 
-  // From now on, only jobs that can start now matter in that partition.
+  // From here on only what can start now matters in that partition.
   void settle(PartitionId partition) {
     if (partition < ClassTree::kSharedBit || blocked_in_.size() <= ClassTree::kSharedBit + 1)
       settled_ |= ClassTree::partition_bit(partition);
@@ -196,7 +196,7 @@ class Pass {
     return longest;
   }
 
-  // Serves the best class before the rest is looked at. Usually it is blocked, and all others with it.
+  // The best of all has its turn before the rest is looked at: mostly it is blocked, and with it all.
   void serve_head() {
     const std::uint32_t best = queue_.tree().node(1).best;
     if (best == ClassTree::kNone) return;
@@ -207,7 +207,7 @@ class Pass {
     only_best_ = false;
   }
 
-  // Starts what the class may start, until it is blocked or used up, or another class is to be served.
+  // Starts what the class may start, until it is blocked, used up, or another class's turn.
   void serve(Item& item) {
     const ClassId class_id = queue_.tree().node(item.node).best;
     const PartitionId partition = queue_.request(class_id).partition;
@@ -244,12 +244,12 @@ class Pass {
       shut(class_id, since == blocked_at);
       return std::nullopt;
     }
-    // If one node suffices, the first suitable node is also the first under the caps, if they allow it.
+    // The first node that will do under the caps is the first one that will do, if that is allowed.
     const bool one_node = request.max_nodes == 1 && request.companions.empty() && machine_.holds() == nullptr;
     if (!turn.capped && !(one_node && planner_ && owed_.empty())) {
       auto placement = place(request, nullptr, end, turn.resume);
       if (!placement) {
-        // A shorter run may end before a hold begins.
+        // A shorter run may end before something is held.
         if (request.time_min_minutes > 0 && machine_.holds() != nullptr) {
           reserve_for_blocked();
           return find_shorter(request, end);
@@ -273,7 +273,7 @@ class Pass {
     return std::nullopt;
   }
 
-  // Without a planner there are no reservations.
+  // Without a planner nothing is reserved.
   bool caps_allow(const Placement& placement, std::int64_t end) const {
     if (!planner_) return true;
     if (placement.parts.empty()) return planner_->caps().allow(placement, now_, end);
@@ -284,8 +284,8 @@ class Pass {
     queue_.tree().shut(queue_.tree().leaf(class_id), machine_.growth(), blocked);
   }
 
-  // Tries a shorter limit, down to --time-min: the longest that ends before a reservation of the
-  // scheduler or of an operator begins.
+  // With a limit that is shorter, down to --time-min: the longest that ends before a reservation begins, be
+  // it the scheduler's own or an operator's.
   std::optional<Start> find_shorter(const Request& request, std::int64_t longest) {
     std::vector<std::int64_t> ends;
     std::vector<std::int64_t> begins;
@@ -339,20 +339,20 @@ class Pass {
     }
   }
 
-  // The first jobs of a partition that cannot start are owed a reservation. It is made only when another job
-  // could start, which is rare; nothing will have changed by then.
+  // The first ones of a partition that cannot start are owed a reservation. It is made only when something
+  // else could start, since mostly nothing can; nothing will have changed by then.
   void block(ClassId class_id) {
     if (only_best_) blocked_head_ = class_id;
     const Request& request = queue_.request(class_id);
     std::uint32_t& blocked = blocked_in_[request.partition];
     any_blocked_ = true;
     if (options_.backfill && blocked >= options_.reservations_per_partition) return;
-    // A class that needs unavailable nodes waits for them and blocks nobody.
+    // What needs nodes that are down waits for them, and holds nobody up.
     PendingQueue::Possible& known = queue_.possible(class_id);
     if (known.availability != machine_.availability())
       known = {machine_.availability(), machine_.could_on_available(request)};
     if (!known.possible) return;
-    // The same holds for a class that needs what a reservation holds.
+    // So does what needs something that a reservation holds.
     const bool held =
         machine_.holds() != nullptr &&
         !Placer(machine_, View::kIdleAvailable, nullptr, now_, now_ + longest_limit(request)).select(request);
@@ -370,8 +370,8 @@ class Pass {
     }
   }
 
-  // Called when the first job has been blocked. If the same reservation still stands, classes that the last
-  // passes saw not to fit under it do not fit now either.
+  // When the first job has been blocked: what the last passes saw not to fit under a reservation does not fit
+  // now either, if the same reservation stands.
   void recall_withheld() {
     const Withheld& known = queue_.withheld();
     recalled_ = true;
@@ -383,7 +383,7 @@ class Pass {
       reserve_for_blocked();
   }
 
-  // Records the classes that do not fit under a single reservation, together with that reservation.
+  // What does not fit under a single reservation is remembered together with it.
   void remember_reservation() {
     const std::vector<Reservation>& made = planner_->reservations();
     Withheld& known = queue_.withheld();
@@ -399,7 +399,7 @@ class Pass {
     known.start = made.front().start;
   }
 
-  // The known start of that entry's reservation, unless later events may have delayed it.
+  // When that one may have its reservation, if nothing that has happened since the last passes made it later.
   std::optional<std::int64_t> start_known(EntryId entry) {
     const Withheld& known = queue_.withheld();
     if (!known.known || !recalled_ || known.entry != entry) return std::nullopt;
@@ -439,9 +439,9 @@ class Pass {
   std::vector<std::uint32_t> blocked_in_;  // by partition
   bool any_blocked_ = false;
   bool only_best_ = false;
-  std::uint32_t blocked_head_ = ClassTree::kNone;  // was served before the rest
+  std::uint32_t blocked_head_ = ClassTree::kNone;  // had its turn before the rest
   bool recalled_ = false;                          // what the queue has shut is shut in this pass too
-  bool shuts_ = false;                             // classes that do not fit under the caps may be shut
+  bool shuts_ = false;                             // what does not fit under the caps may be shut
   std::vector<std::pair<EntryId, ClassId>> owed_;
   std::optional<Planner> planner_;
   std::uint64_t settled_ = 0;  // partitions, as ClassTree's bits

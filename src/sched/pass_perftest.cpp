@@ -1,4 +1,4 @@
-// Benchmarks of scheduling decisions; no job is launched.
+// How fast decisions are, with nothing launched.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
@@ -15,8 +15,8 @@
 namespace minke::sched {
 namespace {
 
-// Passes drain a queue of equal jobs on a node of 2 CPUs; each starts as many jobs as have ended. The rate
-// must not depend on the length of the queue.
+// A queue of jobs of one shape on a node of 2 CPUs is drained by passes that each start what the two jobs
+// that ended made room for. The rate must not depend on the length of the queue.
 void BM_OneShapeOnTwoCpus(benchmark::State& state) {
   Machine machine = testing::uniform_machine(1, 2, 8000);
   Request request;
@@ -122,7 +122,7 @@ void BM_FullBackfillFromIdle(benchmark::State& state) {
 }
 BENCHMARK(BM_FullBackfillFromIdle)->Unit(benchmark::kMillisecond);
 
-// The usual case: the machine is full, and one in `range` of the running jobs has ended.
+// The usual case: the machine is full, one in `range` of the running jobs has ended.
 void BM_FullBackfillWhenBusy(benchmark::State& state) {
   LargeCluster cluster;
   cluster.pass(0);
@@ -162,7 +162,7 @@ BENCHMARK(BM_FullBackfillWhenBusy)
     ->Unit(benchmark::kMillisecond)
     ->Iterations(100);
 
-// One job of any shape and priority is submitted to the full machine and is decided about.
+// On the full machine one job comes, of any of the shapes and priorities, and is decided about.
 void BM_SingleSubmission(benchmark::State& state) {
   LargeCluster cluster;
   cluster.pass(0);
@@ -179,7 +179,7 @@ void BM_SingleSubmission(benchmark::State& state) {
 }
 BENCHMARK(BM_SingleSubmission)->Unit(benchmark::kMicrosecond)->Iterations(2000);
 
-// One job ends on the full machine, and its resources are given to others.
+// On the full machine one job ends, and what that frees is given to others.
 void BM_SingleCompletion(benchmark::State& state) {
   LargeCluster cluster;
   cluster.pass(0);
@@ -199,7 +199,7 @@ void BM_SingleCompletion(benchmark::State& state) {
 }
 BENCHMARK(BM_SingleCompletion)->Unit(benchmark::kMicrosecond)->Iterations(500);
 
-// The cost of a submission when nothing has become free.
+// What a submission costs when nothing has become free.
 void BM_PassWithNothingNew(benchmark::State& state) {
   LargeCluster cluster;
   cluster.pass(0);

@@ -45,7 +45,7 @@ void PendingQueue::Index::erase(EntryId id, const std::vector<Slot>& slots) {
   std::size_t hole = probe(id, slots);
   cells_[hole] = kEmpty;
   --size_;
-  // Close the gap: an item that could no longer be found from its home cell moves into it.
+  // Close the gap: what would no longer be found from its home cell moves into it.
   for (std::size_t cell = (hole + 1) & mask; cells_[cell] != kEmpty; cell = (cell + 1) & mask) {
     const std::size_t home = scatter(slots[cells_[cell]].id) & mask;
     if (((cell - home) & mask) < ((cell - hole) & mask)) continue;
@@ -239,7 +239,7 @@ std::optional<PendingQueue::Cursor::Item> PendingQueue::Cursor::next() {
                 [](const Candidate& a, const Candidate& b) { return before(b.entry, a.entry); });
   const Candidate best = frontier_.back();
   frontier_.pop_back();
-  // An entry's children in the heap come after it, and only they can be the next best of their class.
+  // An entry's children in the heap come after it, and only they can become the next best of their class.
   for (std::uint32_t i = 1; i <= kArity; ++i) push(best.class_id, best.position * kArity + i);
   return Item{best.entry, best.class_id};
 }

@@ -70,7 +70,7 @@ Placement merged(const Placement& placement) {
 
 namespace {
 
-// The stored index of a shard names its GPU, independent of the number of shards per GPU of its node.
+// Of a shard, the stored form says which GPU it is of, whatever number of shards its node's GPUs have.
 std::uint32_t shard_index(std::uint32_t shard, std::uint32_t per_gpu) {
   return shard / per_gpu * model::kShardsOfGpu + shard % per_gpu;
 }

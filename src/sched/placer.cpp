@@ -57,7 +57,7 @@ NodeNeed need_of(const MachineLayout& layout, const Request& request, const Layo
       break;
     case MemoryDemand::kPerCpu:
       need.memory_mib = request.memory_mib * need.cpus;
-      // An exclusive job gets the memory of all CPUs (below: GPUs) of the node, as far as there is so much.
+      // Who has the whole node has the memory of all its CPUs (below: GPUs), as far as there is so much.
       if (request.exclusive)
         need.memory_mib =
             std::max(need.memory_mib, std::min(request.memory_mib * node.cpus, node.memory_mib));
@@ -96,8 +96,8 @@ std::uint64_t lowest_bits(std::uint64_t set, std::uint32_t count) {
   return result;
 }
 
-// A job's shards on a node are of one GPU. Finds the GPU with at least `wanted` free shards and as few more
-// as possible, and their number; all free shards if there is none.
+// A job's shards on a node are of one GPU: which has at least `wanted` free, as few as possible, and how
+// many? All of them where none has.
 struct SharedGpu {
   std::uint64_t shards = 0;
   std::int32_t count = 0;
@@ -131,7 +131,7 @@ bool Placer::load(NodeId id, const Request& request, NodeSupply& supply) const {
     if (!machine_.welcomes(id, request.rules)) return false;
     supply.cpus = machine_.free_cpus(id);
     supply.memory_mib = machine_.free_memory_mib(id);
-    // Devices are counted only if the request asks for some. Caps lower all counts.
+    // Devices are counted for those who ask for some; caps lower all counts.
     const std::uint32_t counted = request.gres.empty() && caps_ == nullptr ? 0 : node.pool_count;
     for (std::uint32_t i = 0; i < counted; ++i) {
       supply.counts[i] = machine_.free_device_count(node.first_pool + i);
@@ -185,13 +185,13 @@ bool Placer::fits(const Request& request, const LayoutNode& node, const NodeSupp
 
 bool Placer::capacity(NodeId id, const Request& request, Capacity& result) const {
   const LayoutNode& node = layout_.nodes()[id];
-  // Usually the CPUs decide, and that is checked quickly.
+  // Mostly it is the CPUs, and that is quickly seen.
   if (view_ == View::kFree &&
       machine_.free_cpus(id) < static_cast<std::int64_t>(least_cpus_on_a_node(request)))
     return false;
   NodeSupply supply;
   if (request.tmp_mib > node.tmp_mib || !load(id, request, supply)) return false;
-  if (request.exclusive && supply.cpus != node.cpus) return false;  // every job on it has a CPU
+  if (request.exclusive && supply.cpus != node.cpus) return false;  // whatever runs here has a CPU
   std::uint64_t most = kNoLimit;
   if (request.tasks_per_socket > 0) most = std::uint64_t{request.tasks_per_socket} * node.sockets;
   if (request.tasks_per_core > 0) most = std::min(most, std::uint64_t{request.tasks_per_core} * node.cores);
@@ -253,7 +253,7 @@ bool Placer::select(const Request& request, std::uint32_t first_rank) {
   return std::any_of(request.cases.begin(), request.cases.end(), try_case);
 }
 
-// The smallest number of consecutive nodes; the largest if as many as possible are wanted.
+// The least number of nodes (the greatest, where as many as possible are wanted) that follow one another.
 bool Placer::select_contiguous() {
   Request& request = *chosen_case_;
   const std::vector<NodeId> excluded = request.excluded;
@@ -281,7 +281,7 @@ bool Placer::select_contiguous() {
   return found;
 }
 
-// Makes the first nodes that have the counted features, and room, required ones.
+// Makes the first nodes that have the features that are counted, and room, required ones.
 bool Placer::require_counted() {
   Request& request = *chosen_case_;
   std::vector<NodeId> taken;
@@ -346,7 +346,7 @@ bool Placer::select_one(std::uint32_t first_rank) {
   return false;
 }
 
-// Whole nodes have room for more tasks, so tasks are dealt out one by one. The result is by chosen node.
+// Whole nodes have room for more: there tasks are dealt out one by one. By chosen node.
 std::vector<std::uint32_t> Placer::dealt_out() const {
   std::vector<std::uint32_t> tasks(chosen_.size(), 0);
   for (std::uint32_t left = request_->tasks; left > 0;) {
@@ -393,7 +393,7 @@ std::optional<Placement> place_together(const Machine& machine, const Request& r
   if (resume != nullptr && request.companions.empty()) *resume = placer.resume_rank();
   Placement all = placer.placement();
   if (request.companions.empty()) return all;
-  // Places them one after the other on copies, so that each sees what those before it took.
+  // One after the other on copies, each seeing what those before it took.
   Machine left = machine;
   std::optional<Caps> caps_left;
   if (caps != nullptr) caps_left = *caps;
@@ -406,7 +406,7 @@ std::optional<Placement> place_together(const Machine& machine, const Request& r
       {static_cast<std::uint32_t>(all.nodes.size()), static_cast<std::uint32_t>(all.licenses.size())});
   for (const Request& companion : request.companions) {
     if (!left.schedulable(companion.partition)) return std::nullopt;
-    // Prefers nodes of its own, as Slurm's components have; shares nodes only if there are no others.
+    // Nodes of its own, as Slurm's components have them; another's where there are no others.
     Request apart = companion;
     for (const NodeShare& share : all.nodes) apart.excluded.push_back(share.node);
     std::sort(apart.excluded.begin(), apart.excluded.end());
@@ -438,7 +438,7 @@ NodeShare Placer::share(const Capacity& chosen, std::uint32_t tasks, std::uint32
     for (std::uint32_t p = 0; p < node.pool_count; ++p) {
       const GresPool& pool = layout_.pools()[node.first_pool + p];
       if (layout_.is_shard(pool.name)) continue;
-      // Suspended jobs lend their CPUs but keep their devices.
+      // Jobs that are suspended lend their CPUs, and keep their devices.
       const bool now = view_ == View::kFree;
       const std::uint64_t devices =
           now ? pool.devices & machine_.free_devices(node.first_pool + p) : pool.devices;

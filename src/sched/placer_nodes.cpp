@@ -7,7 +7,7 @@
 namespace minke::sched {
 namespace {
 
-// Values in descending order, some of them removed: the sum of the largest m remaining ones in O(log n).
+// Values in descending order, some of them struck out: the sum of the largest m that are left, in O(log n).
 class TopSums {
  public:
   explicit TopSums(const std::vector<std::uint32_t>& descending)
@@ -53,7 +53,7 @@ bool Placer::gather_candidates() {
     suitable += static_cast<std::uint32_t>(std::popcount(suitable_word(request, word, cpus, devices)));
   }
   if (suitable < request.min_nodes) return false;
-  // If any node will do, the search stops at the number of nodes that it needs.
+  // Where any node will do, no more are looked for than it takes.
   const bool any_will_do =
       request.tasks == 0 && job_gres_ == 0 && !request.as_many_nodes && request.required.empty();
   const std::size_t enough = any_will_do ? std::max(1u, request.min_nodes) : suitable;
@@ -89,7 +89,7 @@ bool Placer::select_several() {
 bool Placer::choose(std::uint32_t least, std::uint32_t most) {
   if (request_->tasks > 0 && job_gres_ > 0) return choose_by_two_sums(least, most);
   if (request_->tasks > 0) return choose_by_one_sum(least, most, &Capacity::tasks, request_->tasks);
-  if (job_gres_ == 0) {  // any nodes will do
+  if (job_gres_ == 0) {  // any will do
     const std::size_t others = (request_->as_many_nodes ? most : least) - required_.size();
     chosen_ = required_;
     chosen_.insert(chosen_.end(), candidates_.begin(),
@@ -105,7 +105,7 @@ bool Placer::choose_by_one_sum(std::uint32_t least, std::uint32_t most, std::uin
   for (const Capacity& node : required_) sum += node.*value;
   std::uint64_t in_all = sum;
   for (const Capacity& node : candidates_) in_all += node.*value;
-  if (in_all < needed) return false;                     // the usual case, before the sorting
+  if (in_all < needed) return false;                     // mostly, and before the sorting
   std::vector<std::uint32_t> order(candidates_.size());  // largest first, then by rank
   for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
   std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
@@ -126,7 +126,7 @@ bool Placer::choose_by_one_sum(std::uint32_t least, std::uint32_t most, std::uin
   }
   if (count < least || reached < needed) return false;
 
-  // First by rank: take a node if the best of those behind it can make up the rest.
+  // First by rank: take a node whenever the best of those behind it can make up the rest.
   chosen_ = required_;
   TopSums behind(values);
   for (std::uint32_t i = 0; i < candidates_.size() && chosen_.size() < count; ++i) {

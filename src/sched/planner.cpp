@@ -10,7 +10,7 @@ namespace minke::sched {
 namespace {
 constexpr std::int64_t kForever = std::numeric_limits<std::int64_t>::max();
 
-// The end of an interval that contains `time`, which may be that nothing ever comes.
+// The end of a time that has `time` in it, which may be that nothing ever comes.
 std::int64_t just_after(std::int64_t time) {
   return time == kForever ? kForever : time + 1;
 }
@@ -30,7 +30,7 @@ bool Planner::reserve(EntryId entry, const Request& request, std::int64_t window
   return true;
 }
 
-// Times between which the same reservations are active, and the same ones begin during the job's run.
+// Times between which the same reservations are active, and the same ones lie ahead within the job's run.
 std::vector<std::int64_t> Planner::breakpoints(std::int64_t duration) const {
   std::vector<std::int64_t> times{now_ + 1};
   if (machine_.holds() != nullptr) machine_.holds()->add_breakpoints(now_, duration, times);
@@ -45,7 +45,7 @@ std::vector<std::int64_t> Planner::breakpoints(std::int64_t duration) const {
   return times;
 }
 
-// Usually this very time still holds: if the request does not fit just before it, no more is tried.
+// Mostly it is still that very time: where the request does not fit just before it, nothing else is tried.
 std::optional<Reservation> Planner::earliest_until(const Request& request, std::int64_t no_later) {
   const std::size_t fails = released_;
   std::size_t before = fails;
@@ -69,7 +69,7 @@ std::optional<Reservation> Planner::earliest(const Request& request, std::option
   const bool simple = reservations_.empty() && machine_.holds() == nullptr;
   if (simple && no_later && *no_later > now_ + 1) {
     enter(now_ + 1);
-    if (released_ == 0) {  // the machine is as now
+    if (released_ == 0) {  // it is as now
       if (auto found = earliest_until(request, *no_later)) return found;
     }
     move_to(0);
@@ -82,7 +82,7 @@ std::optional<Reservation> Planner::earliest(const Request& request, std::option
       return Reservation{0, times[i], std::move(*placement)};
     const std::int64_t until = i + 1 < times.size() ? times[i + 1] : kForever;
     const auto within = [&](std::size_t count) { return reach(count) && releases_[count - 1].time < until; };
-    // Grow the stride until a state is suitable, then bisect.
+    // In growing strides to the first state that will do, then back by halves.
     for (std::size_t stride = 1; within(released_ + 1); stride *= 2) {
       const std::size_t fails = released_;
       std::size_t target = fails + stride;
@@ -97,8 +97,8 @@ std::optional<Reservation> Planner::earliest(const Request& request, std::option
   return std::nullopt;
 }
 
-// `fails` releases are too few, and the current number gives `found`. Leaves the
-// machine at the first suitable time.
+// `fails` releases are too few, and the present number gives `found`: leaves the machine at the first time
+// that does.
 std::optional<Placement> Planner::bisect(const Request& request, std::size_t fails, Placement found) {
   std::size_t fits = released_;
   while (fits - fails > 1) {
@@ -108,7 +108,7 @@ std::optional<Placement> Planner::bisect(const Request& request, std::size_t fai
     (placement ? fits : fails) = middle;
     if (placement) found = std::move(*placement);
   }
-  // Everything that ends at this very time is free by then.
+  // All that ends at that very time is free by then.
   const std::int64_t time = releases_[fits - 1].time;
   while (reach(fits + 1) && releases_[fits].time == time) ++fits;
   move_to(fits);
@@ -132,7 +132,7 @@ void Planner::enter(std::int64_t time) {
   }
 }
 
-// Whether there are `count` releases at all.
+// Whether there are so many releases at all.
 bool Planner::reach(std::size_t count) {
   for (; releases_.size() < count && next_release_ != running_.by_end().end(); ++next_release_) {
     releases_.push_back({std::max(next_release_->first.time, now_ + 1), &next_release_->second});
@@ -151,7 +151,7 @@ std::optional<Placement> Planner::try_at(const Request& request, std::int64_t ti
   return std::nullopt;
 }
 
-// The same amounts on the same nodes with devices that are free by then, because caps count no devices.
+// The same amounts on the same nodes, with devices that are free by then: caps keep counts, not devices.
 Placement Planner::rebind(const Placement& reserved) const {
   Placement bound = reserved;
   for (NodeShare& share : bound.nodes) {
@@ -185,7 +185,7 @@ std::int64_t Planner::cpus_withheld(std::int64_t first) const {
 
 std::int64_t Planner::most_node_cpus(std::int64_t first) const {
   std::int64_t most = 0;
-  // Goes down from the nodes with the most free CPUs, until the others have no more than the best result.
+  // From the nodes with most free CPUs down, until the others have no more than what is left on one.
   for (std::uint64_t cpus = machine_.most_node_cpus(); cpus > 0; cpus /= 2) {
     const RankSet& nodes = machine_.with_free_cpus(cpus);
     for (std::size_t word = 0; word < nodes.word_count(); ++word) {
@@ -214,7 +214,7 @@ Planner::Left Planner::left_beyond(NodeId node, std::int64_t first) const {
 }
 
 void Planner::protect(const Reservation& made, std::int64_t end) {
-  caps_.consume(made.placement, made.start, end);  // of those that begin during this run
+  caps_.consume(made.placement, made.start, end);  // of those that begin while this one runs
   const MachineLayout& layout = machine_.layout();
   for (const NodeShare& share : made.placement.nodes) {
     const LayoutNode& node = layout.nodes()[share.node];

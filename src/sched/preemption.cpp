@@ -19,7 +19,7 @@ std::optional<std::vector<std::size_t>> choose_victims(const Machine& machine, c
     for (const Placement& placement : freed[next]) scratch.release(placement);
     chosen.push_back(next);
   }
-  // The decisive candidate stays. Of the others, the last ones are spared first.
+  // The one that was decisive stays; of the others those that come last are spared first.
   for (std::size_t i = chosen.empty() ? 0 : chosen.size() - 1; i-- > 0;) {
     for (const Placement& placement : freed[chosen[i]]) scratch.adopt(placement);
     if (fits()) {

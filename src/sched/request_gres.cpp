@@ -25,7 +25,7 @@ class Resolver {
 
   Result<GresTerms> resolve() {
     for (const auto& gres : spec_.gpus_per_socket()) {
-      // As in Slurm: on the given number of sockets of each node.
+      // As Slurm wants it: on so many sockets of each node.
       if (!spec_.has_sockets_per_node()) return invalid("--gpus-per-socket needs --sockets-per-node");
       model::Gres on_node = gres;
       on_node.set_count(std::min(gres.count(), kMaxCount) * std::min(spec_.sockets_per_node(), 1024u));
@@ -49,7 +49,7 @@ class Resolver {
     if (asks_for(&MachineLayout::is_gpu) && asks_for(&MachineLayout::is_shard))
       return invalid("a job has whole GPUs or shards, not both");
     std::erase_if(demands, [](const GresDemand& d) { return d.per_node + d.per_task + d.per_job == 0; });
-    // kAnyKind is the largest kind and so comes after the typed ones.
+    // kAnyKind is the largest kind, and so follows the typed ones.
     std::sort(demands.begin(), demands.end(), [](const GresDemand& a, const GresDemand& b) {
       return a.name != b.name ? a.name < b.name : a.kind < b.kind;
     });
@@ -98,7 +98,7 @@ class Resolver {
     return text;
   }
 
-  // A count per node together with one per task gives the number of tasks per node.
+  // A count for each node beside one for each task gives the number of tasks on a node.
   Status settle_node_and_task() {
     if (!layout_.gpu_name()) return {};
     std::uint64_t on_node = 0;
@@ -129,7 +129,7 @@ class Resolver {
     return {};
   }
 
-  // --gpus together with a count per node or task is only another way to give the number of these.
+  // --gpus beside a count for each node or task is only another way to give the number of those.
   Status settle_job_wide() {
     std::uint64_t total = 0;
     std::uint32_t kinds = 0;
@@ -142,7 +142,7 @@ class Resolver {
     }
     if (total == 0) return {};
     if (kinds > 1) {
-      // Several types in one count for the job: they go to one node that has them all.
+      // Several types in one number for the job: on one node that has them all.
       for (GresDemand& known : terms_.demands) known.per_node += std::exchange(known.per_job, 0u);
       terms_.nodes = 1;
       return {};
@@ -175,8 +175,8 @@ class Resolver {
     return {};
   }
 
-  // Removes `dropped`, which `kept` implies, from the demand. A type that it names
-  // moves to what `kept` leaves open.
+  // Takes `dropped` out of the demand, which `kept` implies. A type that it names goes over to what `kept`
+  // leaves open.
   void drop(const GresDemand& gone, Scope dropped, Scope kept) {
     demand(gone.name, gone.kind).*dropped = 0;
     if (gone.kind == kAnyKind) return;
@@ -198,7 +198,7 @@ class Resolver {
       any = any || known.per_node + known.per_task + known.per_job > 0;
     }
     if (spec_.has_ntasks()) {
-      // A node's GPUs serve this number of tasks and no more.
+      // A node's GPUs serve so many tasks and no more.
       if (on_each > 0)
         terms_.tasks_per_node =
             static_cast<std::uint32_t>(std::min<std::uint64_t>(on_each * per_gpu, kMaxCount));

@@ -61,7 +61,7 @@ Holds holds_of(std::span<const ReservationRecord> records, const MachineLayout& 
   std::vector<Hold> holds;
   std::vector<LicenseHold> licenses;
   for (const ReservationRecord& record : records) {
-    // A reservation on some days of the week equals as many weekly ones.
+    // Those of some days of the week are as many weekly ones.
     const bool some_days = has_flag(record, "WEEKDAY") || has_flag(record, "WEEKEND");
     std::vector<ReservationRecord> occurrences{record};
     while (some_days && occurrences.back().start_time() < record.start_time() + kWeek) {

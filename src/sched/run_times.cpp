@@ -8,14 +8,14 @@
 namespace minke::sched {
 namespace {
 
-constexpr double kFade = 0.95;    // weight of a user's job relative to the next newer one
+constexpr double kFade = 0.95;    // from one job of the user's to the one before
 constexpr double kSameLimit = 4;  // these multiply a job's weight
 constexpr double kSameWidth = 2;
-constexpr double kOtherWidth = 0.5;  // less than half or more than twice as many processors
-constexpr double kEverybody = 1;     // weight of all other users together
+constexpr double kOtherWidth = 0.5;  // less than half or more than twice as wide
+constexpr double kEverybody = 1;     // weight of all others together
 
-// Scales a run to another limit in proportion to its own. A job without a limit has no such proportion: it is
-// expected to take as long as the run. A run without a limit gives only its seconds.
+// As long a part of its limit as that run took of its own. A job without a limit has no such part: it is
+// believed to take as long as that run, and a run without a limit tells of seconds alone.
 double scaled(const RunTimes::Run& run, std::int64_t limit) {
   if (limit >= kUnlimitedSeconds || run.limit >= kUnlimitedSeconds)
     return static_cast<double>(std::min(run.seconds, limit));

@@ -12,7 +12,7 @@ std::size_t bin_of(std::int64_t forecast) {
 }  // namespace
 
 void WaitRanges::started(std::int64_t forecast, std::int64_t wait) {
-  if (forecast <= 0) return;  // it was to start at once, so there is no ratio
+  if (forecast <= 0) return;  // it was to start at once, and nothing scales
   std::deque<double>& ratios = ratios_[bin_of(forecast)];
   ratios.push_back(static_cast<double>(wait) / static_cast<double>(forecast));
   if (ratios.size() > kKept) ratios.pop_front();
@@ -33,7 +33,7 @@ WaitRanges::Range WaitRanges::range(std::int64_t forecast) const {
     const double ratio = ratios[std::min(ratios.size() - 1, ratios.size() * tenths / 10)];
     return ratio * static_cast<double>(forecast);
   };
-  // Rounds outwards to whole seconds.
+  // Outwards to whole seconds.
   return {static_cast<std::int64_t>(times(1)), static_cast<std::int64_t>(times(9)) + 1};
 }
 

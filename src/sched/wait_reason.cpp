@@ -10,8 +10,8 @@ namespace minke::sched {
 
 namespace {
 
-// A hold of another reservation without which the request could run now on an
-// idle machine; null: there is none.
+// A hold of another reservation without which the request could run now on an idle machine; null: there is
+// none.
 const Hold* hold_in_the_way(const Machine& machine, const Request& request, std::int64_t now) {
   const std::int64_t end = now + request.planned_seconds();
   if (Placer(machine, View::kIdleAvailable, nullptr, now, end).select(request)) return nullptr;

@@ -18,7 +18,7 @@ using namespace model;
 
 namespace {
 
-// Larger than any real time, and small enough that sums do not overflow.
+// Beyond any of ours, and small enough that sums do not overflow.
 constexpr std::int64_t kMaxTime = std::int64_t{1} << 40;
 constexpr std::size_t kMostLooks = 100000;  // at entries of the queue
 
@@ -35,7 +35,7 @@ bool has(const ArraySpec& tasks, std::uint32_t index) {
 
 }  // namespace
 
-// The source of jobs for an Outlook on a World.
+// What an Outlook on a World asks it.
 class WorldJobs final : public OutlookJobs {
  public:
   WorldJobs(const World& world, const ForecastOptions& options) : world_(world), options_(options) {}
@@ -107,7 +107,7 @@ const JobRecord* World::find_task(std::uint32_t array_job_id, std::uint32_t inde
   return among;
 }
 
-// The job whose entry stands for this one in the queue.
+// The one whose entry stands for it in the queue.
 const World::Job& World::leader_of(const Job& one) const {
   const Job* leader = one.record.het_job_id() == 0 ? nullptr : job(one.record.het_job_id());
   return leader == nullptr ? one : *leader;

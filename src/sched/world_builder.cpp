@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::uint64_t kMaxMemoryMib = std::uint64_t{1} << 40;
 
-// Licenses of this cluster that the job has requested and therefore holds.
+// Licenses of this cluster that the job has asked for, and so holds.
 std::vector<LicenseShare> licenses_of(const JobRecord& record, const MachineLayout& layout) {
   std::vector<LicenseShare> held;
   const auto wanted = text::parse_licenses(record.spec().licenses());
@@ -32,7 +32,7 @@ std::vector<LicenseShare> licenses_of(const JobRecord& record, const MachineLayo
   return held;
 }
 
-// Each host once, in order.
+// Each once, in order.
 std::vector<std::string> hosts_of(const std::string& list) {
   auto names = text::expand_hostlist(list);
   if (!names) return {};
@@ -154,7 +154,7 @@ void WorldBuilder::take_jobs() {
 }
 
 void WorldBuilder::learn() {
-  // Sorts by the end and then by the values, so that the order of the records does not matter.
+  // By the end, and then by what is learned, so that the order of records does not matter.
   std::vector<std::tuple<std::int64_t, std::uint32_t, std::int64_t, std::int64_t, std::uint32_t>> ended;
   for (const JobRecord& record : records_.jobs) {
     if (record.state() < JOB_COMPLETE || record.completing() || record.start_time() == 0 ||
@@ -169,7 +169,7 @@ void WorldBuilder::learn() {
     world_->beliefs_.ended(uid, limit, seconds, cpus);
 }
 
-// Jobs with unknown devices get devices that the others have left.
+// Those whose devices are not told get what the others have left.
 void WorldBuilder::book_running() {
   std::vector<const JobRecord*> inexact;
   for (const auto& [id, job] : world_->jobs_) {
@@ -218,7 +218,7 @@ bool WorldBuilder::book(const JobRecord& record) {
   }
   world_->machine_.adopt(placement);
   const Run run = World::run_of(record);
-  // The time at which a suspended job will go on is unknown.
+  // When one that is suspended will go on, nobody knows.
   const std::int64_t end = suspended ? std::max(run.start, record.suspend_time()) + kUnlimitedSeconds
                                      : run.start + run.suspended + run.limit;
   world_->running_.add(record.job_id(), end, std::move(placement));
@@ -265,7 +265,7 @@ Placement WorldBuilder::equal_parts(const JobRecord& record) const {
   return placement;
 }
 
-// Takes the lowest free devices.
+// The lowest ones that nobody holds.
 void WorldBuilder::add_devices(const Gres& gres, std::uint32_t count, NodeShare& share) const {
   const Machine& machine = world_->machine_;
   const MachineLayout& layout = machine.layout();
@@ -321,7 +321,7 @@ std::optional<NodeShare> WorldBuilder::hidden_on(const NodeRecord& record) const
   return share;
 }
 
-// Books what nodes report as allocated and no visible job holds.
+// What nodes say is allocated, and no job that is shown holds.
 void WorldBuilder::book_hidden() {
   std::vector<std::string> nodes;
   for (const NodeRecord& record : records_.nodes) {

@@ -1,4 +1,4 @@
-// The queue of a World: which jobs may start now, and what keeps the others from it.
+// Of a World of records, the queue: who may start now, and what keeps the others from it.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -15,8 +15,8 @@ using namespace model;
 
 namespace {
 
-// Whether the reason follows from the records, so that it is computed again. All
-// others are taken from the record.
+// Whether the reason follows from what is in records, so that it is worked out anew. All others are taken as
+// the record says.
 bool follows_from_records(StateReason reason) {
   switch (reason) {
     case WAIT_NO_REASON:
@@ -36,12 +36,12 @@ bool follows_from_records(StateReason reason) {
   }
 }
 
-// Nothing if all necessary dependencies are fulfilled.
+// Nothing where all is fulfilled that has to be.
 std::optional<StateReason> awaited(const JobRecord& record) {
   const auto& terms = record.spec().dependencies();
   if (terms.empty()) {
     if (record.reason() != WAIT_DEPENDENCY) return std::nullopt;
-    return WAIT_DEPENDENCY;  // the record does not say on what
+    return WAIT_DEPENDENCY;  // on what, the record does not say
   }
   const bool any = record.spec().dependency_any();
   const auto is = [&](DependencyStatus status, bool one_is_enough) {
@@ -61,7 +61,7 @@ std::uint64_t size_of(const ArraySpec& tasks) {
   return size;
 }
 
-// The number of components of a heterogeneous job by its record; 0: unknown.
+// Of a heterogeneous job, as its record tells; 0: it does not.
 std::size_t components_of(const JobRecord& record) {
   const auto ids = text::expand_hostlist("[" + record.het_job_id_set() + "]");
   return record.het_job_id_set().empty() || !ids ? 0 : ids->size();
@@ -85,7 +85,7 @@ std::uint32_t WorldBuilder::startable(const JobRecord& record) {
   std::uint64_t count = std::max<std::uint64_t>(1, size_of(record.array_pending()));
   if (record.array_job_id() != 0) {
     const Throttle& of_array = throttle(record.array_job_id());
-    // If no record has the waiting tasks, the throttle is the one that was requested.
+    // Where no record has the tasks that wait, the throttle is the one that was asked for.
     const std::uint64_t most = of_array.most != 0 ? of_array.most : record.spec().array().max_running();
     if (most != 0) count = std::min(count, most - std::min(most, of_array.running));
   }
@@ -156,7 +156,7 @@ void WorldBuilder::enter(World::Job& job) {
   keep_out(job, {reason, problem.message});
 }
 
-// All components are one entry with the first one's id. If one component must wait, all wait.
+// All of a heterogeneous job are one entry, under its first one's id. What one waits for, all wait for.
 void WorldBuilder::enter_components(std::vector<World::Job*> components) {
   std::sort(components.begin(), components.end(), [](const World::Job* a, const World::Job* b) {
     return a->record.het_job_offset() < b->record.het_job_offset();

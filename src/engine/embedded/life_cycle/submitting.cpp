@@ -169,7 +169,9 @@ Result<api::SubmitReply> Submitting::test(const std::vector<JobSpec>& specs,
   api::SubmitReply reply;
   const auto expected = core_.scheduling->forecast_submission(as_jobs);
   reply.set_job_id(core_.state.next_job_id());
-  if (!expected) return failure("no node that could run it is available", kNodesBusy);
+  if (!expected)
+    return failure("no node that could run it is available, or too much is before it to say when it starts",
+                   kNodesBusy);
   reply.set_start_time(expected->after_unlimited ? 0 : expected->start);  // 0: unknown
   const auto nodes = sched::to_model(core_.world->machine().layout(), expected->placement);
   std::vector<std::string> names;
@@ -230,7 +232,7 @@ Status Submitting::starts_now(const Checked& checked) {
   const JobSpec& first = checked.specs.front();
   if (first.hold() || first.begin_time() > core_.now() || first.dependencies_size() > 0)
     return failure("", kDependency);
-  const auto expected = core_.scheduling->forecast_submission(not_yet_jobs(checked));
+  const auto expected = core_.scheduling->forecast_submission(not_yet_jobs(checked), true);
   if (expected && expected->start <= core_.now()) return {};
   return failure("", in_down_partition(first) ? kPartitionDown : kCannotStartImmediately);
 }

@@ -97,9 +97,10 @@ class Scheduling : public JobListener, public ClusterListener {
   // The same as if the job asked for `request` instead, in one partition.
   std::optional<sched::ExpectedStart> forecast_changed(const Job& job, const sched::Request& request) const;
   // For a job that is not in the queue, or the components of a heterogeneous one, with their charges and
-  // priorities. The result is for the first component.
-  std::optional<sched::ExpectedStart> forecast_submission(
-      const std::vector<std::unique_ptr<Job>>& components) const;
+  // priorities. The result is for the first component; with `only_now` there
+  // is none unless the job starts at once.
+  std::optional<sched::ExpectedStart> forecast_submission(const std::vector<std::unique_ptr<Job>>& components,
+                                                          bool only_now = false) const;
   sched::WaitReasons wait_reasons() const;
   model::StateReason reason_of(const sched::WaitReasons& reasons, const Job& job) const;
   // launcher_is_missing(): nothing starts, because there is no launcher. reason_detail_of(): more about the

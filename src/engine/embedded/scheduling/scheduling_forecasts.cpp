@@ -97,13 +97,15 @@ uint64_t Scheduling::enter_hypothetically(Job& job, sched::Request& request) con
 }
 
 std::optional<sched::ExpectedStart> Scheduling::forecast_submission(
-    const std::vector<std::unique_ptr<Job>>& components) const {
+    const std::vector<std::unique_ptr<Job>>& components, bool only_now) const {
   std::optional<sched::ExpectedStart> best;
+  sched::ForecastOptions options = core_.history->beliefs();
+  if (only_now) options.max_passes = 1;
   const auto consider = [&](const sched::Request& request, uint64_t priority, int64_t from) {
     const sched::PendingEntry entry{
         .id = sched::kHypotheticalEntry, .priority = priority, .order = ~uint64_t{0}, .startable = 1};
-    const auto expected = sched::forecast_later(machine_, queue_, running_, entry, request, from, core_.now(),
-                                                core_.history->beliefs());
+    const auto expected =
+        sched::forecast_later(machine_, queue_, running_, entry, request, from, core_.now(), options);
     if (expected && (!best || expected->start < best->start)) best = expected;
   };
   Job& first = *components.front();
