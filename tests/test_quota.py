@@ -205,7 +205,8 @@ def test_what_could_not_be_looked_at_is_said(tmp_path):
     disks.mkdir()
     os.chown(disks, 65534, 65534)
     (tmp_path / "minke.toml").write_text(f'[storage]\nprofile = "narval"\nroot = "{disks}"\n')
-    environment = plain_environment() | {"MINKE_CONFIG": str(tmp_path / "minke.toml"), "MINKE_HOME": str(disks / "home")}
+    environment = plain_environment() | {"MINKE_CONFIG": str(tmp_path / "minke.toml"), "MINKE_HOME": str(disks / "home"),
+                                         "HOME": str(disks)}
 
     def storage(*words, program="storage"):
         return subprocess.run([MINKE, program, *words], env=environment, capture_output=True, text=True, timeout=60,

@@ -100,13 +100,13 @@ Status sync_directory(const std::string& path) {
 
 // A program that died, or whose disk failed, may have left a commit in the log that it never synced. From
 // here on it is read like any other, and a client that asks again is told that it is done. So the log is
-// folded into the database, which writes it once more and syncs it; where there is no room for that, the log
-// itself is synced.
+// folded into the database, which writes it once more and syncs it, and is emptied. Where there is no room
+// for that, or another program reads, the log itself is synced.
 Status settle_log(Connection& connection) {
   const int folded =
-      sqlite3_wal_checkpoint_v2(connection.handle(), "main", SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+      sqlite3_wal_checkpoint_v2(connection.handle(), "main", SQLITE_CHECKPOINT_TRUNCATE, nullptr, nullptr);
   if (folded == SQLITE_OK) return {};
-  if (folded != SQLITE_FULL) return connection.error(folded);
+  if (folded != SQLITE_FULL && folded != SQLITE_BUSY) return connection.error(folded);
   sqlite3_file* log = nullptr;
   int code = sqlite3_file_control(connection.handle(), "main", SQLITE_FCNTL_JOURNAL_POINTER, &log);
   if (code == SQLITE_OK && log != nullptr && log->pMethods != nullptr)
