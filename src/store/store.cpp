@@ -100,13 +100,11 @@ Status sync_directory(const std::string& path) {
 
 // A program that died, or whose disk failed, may have left a commit in the log that it never synced. From
 // here on it is read like any other, and a client that asks again is told that it is done. So the log is
-// folded into the database, which writes it once more and syncs it, and is emptied. Where there is no room
-// for that, or another program reads, the log itself is synced.
-Status settle_log(Connection& connection) {
-  const int folded =
-      sqlite3_wal_checkpoint_v2(connection.handle(), "main", SQLITE_CHECKPOINT_TRUNCATE, nullptr, nullptr);
-  if (folded == SQLITE_OK) return {};
-  if (folded != SQLITE_FULL && folded != SQLITE_BUSY) return connection.error(folded);
+// synced before anybody is answered.
+Status sync_log(Connection& connection) {
+  // The log is open once something has been read.
+  if (const auto read = connection.integer("SELECT count(*) FROM sqlite_schema"); !read)
+    return failure(read.error());
   sqlite3_file* log = nullptr;
   int code = sqlite3_file_control(connection.handle(), "main", SQLITE_FCNTL_JOURNAL_POINTER, &log);
   if (code == SQLITE_OK && log != nullptr && log->pMethods != nullptr)
@@ -133,7 +131,7 @@ Result<std::unique_ptr<Store>> SqliteStore::open(const std::string& path, const 
   if (!connection) return failure(connection.error());
   if (auto prepared = prepare_database(**connection, options.sync); !prepared)
     return failure(prepared.error());
-  if (auto settled = settle_log(**connection); !settled) return failure(settled.error());
+  if (auto synced = sync_log(**connection); !synced) return failure(synced.error());
   auto writer = Writer::start(std::move(*connection), options.checkpoint_pages);
   if (!writer) return failure(writer.error());
   store->writer_ = std::move(*writer);
