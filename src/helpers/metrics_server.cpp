@@ -21,6 +21,7 @@
 #include "os/confine_self.h"
 #include "os/fd.h"
 #include "rpc/channel.h"
+#include "rpc/envelope.h"
 #include "rpc/messages.pb.h"
 #include "view/metrics_text.h"
 #include "view/output.h"
@@ -111,7 +112,7 @@ Status ask(rpc::Channel& daemon, const rpc::ClientMessage& request, view::Metric
   for (;;) {
     rpc::ServerMessage answer;
     if (const Status got = daemon.receive(answer); !got) return got;
-    if (answer.has_error()) return failure(engine::embedded::error_of(answer.error()));
+    if (answer.has_error()) return failure(rpc::error_of(answer));
     if (answer.has_measurements()) facts.measured = std::move(*answer.mutable_measurements());
     if (answer.has_diagnostics()) facts.diagnostics = std::move(*answer.mutable_diagnostics());
     facts.nodes.insert(facts.nodes.end(), answer.nodes().nodes().begin(), answer.nodes().nodes().end());

@@ -23,6 +23,7 @@
 #include "model/job_state.pb.h"
 #include "os/fd.h"
 #include "os/random_key.h"
+#include "rpc/envelope.h"
 #include "rpc/messages.pb.h"
 #include "text/cpu_bind.h"
 #include "text/state.h"
@@ -73,8 +74,8 @@ std::string StepRun::step_name() const {
 int StepRun::run(api::StepSpec spec, std::vector<os::UniqueFd> descriptors, StepIo& io) {
   io_ = &io;
   descriptors_ = std::move(descriptors);
-  message_.set_request_id(kStepRequest);
-  api::CreateStepRequest& create = *message_.mutable_create_step();
+  message_.message().set_request_id(kStepRequest);
+  api::CreateStepRequest& create = message_.body<api::CreateStepRequest>();
   create.set_key(os::random_key());
   create.set_job_id(job_id_);
   *create.mutable_spec() = std::move(spec);
@@ -112,7 +113,7 @@ Status StepRun::handle_next() {
   if (reply.request_id() != kStepRequest) return {};
   if (reply.has_error())
     return failure("Unable to create step for job " + std::to_string(job_id_) + ": " +
-                   engine::embedded::error_of(reply.error()).message);
+                   rpc::error_of(reply).message);
   handle(reply.step());
   return {};
 }
@@ -136,11 +137,11 @@ bool StepRun::ask(bool again) {
       complain(connected.error().message);
       return false;
     }
-    message_.mutable_create_step()->set_resent(true);
+    message_.body<api::CreateStepRequest>().set_resent(true);
   }
   std::vector<int> descriptors;
   for (const os::UniqueFd& fd : descriptors_) descriptors.push_back(fd.get());
-  lost_ = !client_.channel().send(message_, descriptors);
+  lost_ = !client_.channel().send(message_.message(), descriptors);
   return true;
 }
 
@@ -263,7 +264,7 @@ void StepRun::tell_node_log(const api::StepStarted& started) const {
 
 void StepRun::tell_processes(const api::StepStarted& started) const {
   for (int rank = 0; rank < started.pids_size() && rank < started.node_of_task_size(); ++rank) {
-    const api::StepSpec& spec = message_.create_step().spec();
+    const api::StepSpec& spec = message_.read<api::CreateStepRequest>().spec();
     std::string program = spec.argv(0);
     if (rank < spec.programs_size()) program = spec.programs(rank).argv(0);
     say("task:" + std::to_string(rank) + ", host:" + started.node_of_task(rank) + ", pid:" +

@@ -18,7 +18,7 @@
 #include "model/step_record.pb.h"
 #include "mpi/server.h"
 #include "os/fd.h"
-#include "rpc/messages.pb.h"
+#include "rpc/envelope.h"
 #include "submit/job_request.h"
 
 namespace minke::api {
@@ -84,7 +84,7 @@ class StepRun {
   helpers::TaskTable tasks_;
   StepIo* io_ = nullptr;
   int told_ = -1;
-  rpc::ClientMessage message_;             // the request for the step
+  rpc::RequestEnvelope message_;           // the request for the step
   std::vector<os::UniqueFd> descriptors_;  // sent with it, until it has started
   std::unique_ptr<mpi::Server> mpi_;
   sigset_t signals_;

@@ -18,7 +18,7 @@
 #include "os/detached.h"
 #include "os/minke_home.h"
 #include "os/process.h"
-#include "rpc/merge.h"
+#include "rpc/envelope.h"
 #include "rpc/messages.pb.h"
 #include "rpc/socket.h"
 
@@ -79,12 +79,6 @@ Result<std::string> start_by_launcher(const std::string& home, const std::string
 }
 
 }  // namespace
-
-Error error_of(const rpc::Error& error) {
-  Error result{static_cast<int>(error.code()), error.message()};
-  if (!error.detail().empty()) result.message += " (" + error.detail() + ")";
-  return result;
-}
 
 Status start_daemon(const std::string& home) {
   char self[PATH_MAX];
@@ -183,7 +177,7 @@ Status Client::stream(rpc::ClientMessage request,
       outcome = channel_->receive(message);
       if (!outcome) break;
       if (message.request_id() != id && message.request_id() != 0) continue;
-      if (message.has_error()) return failure(error_of(message.error()));
+      if (message.has_error()) return failure(rpc::error_of(message));
       delivered = true;
       const bool last = message.last();  // on_message may move from the message
       if (const Status taken = on_message(message); !taken) return taken;

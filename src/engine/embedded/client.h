@@ -115,9 +115,6 @@ class Client final : public Engine,
   uint32_t next_request_id_ = 1;
 };
 
-// "Invalid job id specified", followed by the daemon's detail in parentheses if there is one.
-Error error_of(const rpc::Error& error);
-
 // Starts the daemon of this home and waits until it answers. The error says why it cannot start.
 Status start_daemon(const std::string& home);
 

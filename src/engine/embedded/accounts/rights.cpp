@@ -138,17 +138,15 @@ Status Rights::access(uint32_t uid, uint32_t job_uid) {
   return failure("", viewer(uid).sees(job_uid) ? model::kAccessDenied : model::kInvalidJobId);
 }
 
-void Rights::redact(uint32_t uid, rpc::ServerMessage& answer) {
-  if (!core_.config.private_jobs || is_operator(uid) || !answer.has_explanation()) return;
-  if (answer.explanation().job().uid() != uid) {
-    answer.mutable_error()->set_code(model::kInvalidJobId);
-    answer.mutable_error()->set_message(std::string(model::slurm_error_text(model::kInvalidJobId)));
-    return;
-  }
+Status Rights::redact(uint32_t uid, api::ExplainJobReply& explanation) {
+  if (!core_.config.private_jobs || is_operator(uid)) return {};
+  if (explanation.job().uid() != uid)
+    return failure(std::string(model::slurm_error_text(model::kInvalidJobId)), model::kInvalidJobId);
   const std::string own = core_.state.user_name(uid);
-  for (api::JobInTheWay& job : *answer.mutable_explanation()->mutable_jobs()) {
+  for (api::JobInTheWay& job : *explanation.mutable_jobs()) {
     if (job.user() != own) job.clear_user();
   }
+  return {};
 }
 
 Status Rights::admits(uint32_t uid, RequestKind kind) {

@@ -18,6 +18,7 @@
 #include "engine/embedded/state/job_matcher.h"
 
 namespace minke::api {
+class ExplainJobReply;
 class UpdateAccountsRequest;
 }  // namespace minke::api
 
@@ -29,10 +30,6 @@ class JobSpec;
 namespace minke::node {
 class LaunchOrder;
 }  // namespace minke::node
-
-namespace minke::rpc {
-class ServerMessage;
-}  // namespace minke::rpc
 
 namespace minke::engine {
 
@@ -57,7 +54,7 @@ class Rights {
   Status access(uint32_t uid, uint32_t job_uid);
   // Removes what the user may not know from the reasons why a job waits: contents of other users' jobs, and
   // the owners of the jobs before it.
-  void redact(uint32_t uid, rpc::ServerMessage& answer);
+  Status redact(uint32_t uid, api::ExplainJobReply& explanation);
 
   // Whether this user may send such requests at all. The request's handler checks everything else.
   Status admits(uint32_t uid, RequestKind kind);

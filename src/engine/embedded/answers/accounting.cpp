@@ -10,7 +10,7 @@
 #include "engine/embedded/core.h"
 #include "engine/embedded/steps/steps.h"
 #include "model/script_node.h"
-#include "rpc/messages.pb.h"
+#include "rpc/envelope.h"
 
 namespace minke::engine {
 
@@ -91,15 +91,16 @@ class AccountingReport final : public std::enable_shared_from_this<AccountingRep
 
   // False: there is no more.
   bool show(Result<std::vector<store::AccountedJob>>& chunk) {
-    rpc::ServerMessage message;
+    rpc::AnswerEnvelope message;
     if (!chunk) {
-      set_error(message, chunk.error());
+      rpc::set_error(message.message(), chunk.error());
     } else {
-      message.mutable_accounting()->set_now(core_.now());
-      for (store::AccountedJob& stored : *chunk) add(stored, *message.mutable_accounting());
+      api::AccountingReply& reply = message.body<api::AccountingReply>();
+      reply.set_now(core_.now());
+      for (store::AccountedJob& stored : *chunk) add(stored, reply);
     }
     const bool last = !chunk || chunk->empty();
-    answer_.send(message, last);
+    answer_.send(message.message(), last);
     if (last) answer_.end();
     return !last;
   }

@@ -44,7 +44,7 @@ void explain_job(Core& core, Queries& queries, const api::ExplainJobRequest& req
 }
 
 api::ExplainJobReply& Explanation::reply() {
-  return *message_.mutable_explanation();
+  return message_.body<api::ExplainJobReply>();
 }
 
 const Job* Explanation::find(const api::JobSelector& selector) {
@@ -66,7 +66,7 @@ void Explanation::begin(const api::JobSelector& selector) {
   const Job* job = find(selector);
   const bool known = job != nullptr && job->committed && core_.rights->viewer(uid_).sees(job->uid);
   if (!known || (job->ended() && !job->completing)) {
-    set_error(message_, Error{kInvalidJobId, {}});
+    rpc::set_error(message_.message(), Error{kInvalidJobId, {}});
     return finish();
   }
   describe_asked(*job);
@@ -131,9 +131,12 @@ void Explanation::make_piece() {
 }
 
 void Explanation::finish() {
-  if (message_.has_explanation()) sort_smaller();
-  core_.rights->redact(uid_, message_);
-  answer_.send(message_, true);
+  if (message_.has<api::ExplainJobReply>()) {
+    sort_smaller();
+    if (const Status seen = core_.rights->redact(uid_, reply()); !seen)
+      rpc::set_error(message_.message(), seen.error());
+  }
+  answer_.send(message_.message(), true);
   answer_.end();
 }
 

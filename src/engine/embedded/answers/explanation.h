@@ -19,7 +19,7 @@
 #include "engine/embedded/answers/smaller_requests.h"
 #include "engine/embedded/scheduling/outlook.h"
 #include "engine/embedded/server/flow_control.h"
-#include "rpc/messages.pb.h"
+#include "rpc/envelope.h"
 #include "sched/request.h"
 
 namespace minke::api {
@@ -74,7 +74,7 @@ class Explanation : public std::enable_shared_from_this<Explanation> {
   Queries& queries_;
   const uint32_t uid_;
   LongAnswer& answer_;
-  rpc::ServerMessage message_;
+  rpc::AnswerEnvelope message_;
   uint32_t job_id_ = 0;
   std::deque<Stage> stages_;
   std::vector<std::string> nodes_;  // where it is expected to start; sorted

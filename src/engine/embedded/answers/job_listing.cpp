@@ -15,7 +15,6 @@
 #include "engine/embedded/scheduling/scheduling.h"
 #include "engine/embedded/scheduling/world.h"
 #include "model/error.h"
-#include "rpc/messages.pb.h"
 
 namespace minke::engine {
 
@@ -35,7 +34,7 @@ class JobListing final : public ListingInPieces {
         matcher_(filter_, viewer),
         asker_(viewer.uid),
         brief_(request.brief() && filter_.wckeys().empty() && filter_.reservations().empty()) {
-    message_.mutable_jobs()->set_now(core_.now());
+    reply<api::JobsReply>().set_now(core_.now());
     if (!request.with_start_forecast()) return;
     for (const auto& expected : core_.scheduling->forecast()) {
       if (expected.after_unlimited) continue;  // unknown
@@ -63,12 +62,12 @@ class JobListing final : public ListingInPieces {
     read_ended();
   }
 
-  void clear_records() override { message_.mutable_jobs()->clear_jobs(); }
+  void clear_records() override { reply<api::JobsReply>().clear_jobs(); }
 
   void show(const Job& job) {
     if (!job.committed || !matcher_.touches(job)) return;
     any_selected_ = any_ = true;
-    JobRecord& record = *message_.mutable_jobs()->add_jobs();
+    JobRecord& record = *reply<api::JobsReply>().add_jobs();
     if (brief_) {
       queries_.write_brief(job, record);
     } else {
@@ -83,7 +82,7 @@ class JobListing final : public ListingInPieces {
     }
     if (job.ended()) known_.insert(job.id);
     if (!state_shown(record) || !matcher_.passes(record) || was_struck_out(record)) {
-      message_.mutable_jobs()->mutable_jobs()->RemoveLast();
+      reply<api::JobsReply>().mutable_jobs()->RemoveLast();
       return;
     }
     known_.insert(job.id);
@@ -124,7 +123,7 @@ class JobListing final : public ListingInPieces {
       queries_.complete(record, nullptr);
       if (!state_shown(record) || !matcher_.passes(record)) continue;
       added(record.ByteSizeLong());
-      *message_.mutable_jobs()->add_jobs() = std::move(record);
+      *reply<api::JobsReply>().add_jobs() = std::move(record);
     }
     if (!chunk->empty()) {
       send(false);

@@ -43,7 +43,7 @@ void ListingInPieces::show_some() {
 
 void ListingInPieces::send(bool last) {
   if (!last && records_ == 0) return;
-  answer_.send(message_, last);
+  answer_.send(message_.message(), last);
   clear_records();
   records_ = 0;
   bytes_ = 0;
@@ -55,9 +55,9 @@ void ListingInPieces::finish() {
 }
 
 void ListingInPieces::fail(const Error& error) {
-  rpc::ServerMessage reply;
-  set_error(reply, error);
-  answer_.send(reply, true);
+  rpc::AnswerEnvelope reply;
+  rpc::set_error(reply.message(), error);
+  answer_.send(reply.message(), true);
   answer_.end();
 }
 

@@ -13,7 +13,7 @@
 #include "base/result.h"
 #include "engine/embedded/server/flow_control.h"
 #include "engine/embedded/state/state.h"
-#include "rpc/messages.pb.h"
+#include "rpc/envelope.h"
 
 namespace minke::engine {
 
@@ -42,13 +42,17 @@ class ListingInPieces : public std::enable_shared_from_this<ListingInPieces> {
   void fail(const Error& error);
 
   LongAnswer& answer_;
-  rpc::ServerMessage message_;
+  template <typename Reply>
+  Reply& reply() {
+    return message_.body<Reply>();
+  }
 
  private:
   void go_on();
   void show_some();
   bool part_is_full() const;
 
+  rpc::AnswerEnvelope message_;
   const int looks_at_once_;
   int records_ = 0;  // in the message
   size_t bytes_ = 0;

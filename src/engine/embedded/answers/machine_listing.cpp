@@ -37,7 +37,7 @@ void add_held(google::protobuf::RepeatedPtrField<GresAllocation>& list, const Gr
 class NodeListing final : public ListingInPieces {
  public:
   NodeListing(Core& core, LongAnswer& answer) : ListingInPieces(answer), core_(core) {
-    message_.mutable_nodes()->set_now(core.now());
+    reply<api::NodesReply>().set_now(core.now());
     NodeRecord load;
     node::refresh_load(load);
     for (const NodeRecord& configured : core.nodes->nodes()) {
@@ -92,11 +92,11 @@ class NodeListing final : public ListingInPieces {
   bool show_next() override {
     if (next_ == records_.size()) return false;
     added(records_[next_].ByteSizeLong());
-    *message_.mutable_nodes()->add_nodes() = std::move(records_[next_++]);
+    *reply<api::NodesReply>().add_nodes() = std::move(records_[next_++]);
     return true;
   }
 
-  void clear_records() override { message_.mutable_nodes()->clear_nodes(); }
+  void clear_records() override { reply<api::NodesReply>().clear_nodes(); }
 
   Core& core_;
   std::vector<NodeRecord> records_;
@@ -107,14 +107,14 @@ class NodeListing final : public ListingInPieces {
 class PartitionListing final : public ListingInPieces {
  public:
   PartitionListing(Core& core, LongAnswer& answer) : ListingInPieces(answer, 1), core_(core) {
-    message_.mutable_partitions()->set_now(core.now());
+    reply<api::PartitionsReply>().set_now(core.now());
   }
 
  private:
   bool show_next() override {
     const auto& partitions = core_.nodes->partitions();
     if (next_ >= partitions.size()) return false;
-    PartitionRecord& record = *message_.mutable_partitions()->add_partitions();
+    PartitionRecord& record = *reply<api::PartitionsReply>().add_partitions();
     record = partitions[next_++];
     if (record.preempt_mode().empty() && core_.config.preemption.enabled())
       record.set_preempt_mode(config::preempt_mode_name(core_.config.preemption.mode));
@@ -137,7 +137,7 @@ class PartitionListing final : public ListingInPieces {
     }
   }
 
-  void clear_records() override { message_.mutable_partitions()->clear_partitions(); }
+  void clear_records() override { reply<api::PartitionsReply>().clear_partitions(); }
 
   Core& core_;
   size_t next_ = 0;

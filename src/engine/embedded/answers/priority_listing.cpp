@@ -65,8 +65,8 @@ class PriorityListing final : public ListingInPieces {
         walk_(core.state),
         filter_(request.filter()),
         matcher_(filter_, viewer) {
-    message_.mutable_priorities()->set_multifactor(core.config.priority.multifactor);
-    write_weights(core.config.priority, *message_.mutable_priorities()->mutable_weights());
+    reply<api::PrioritiesReply>().set_multifactor(core.config.priority.multifactor);
+    write_weights(core.config.priority, *reply<api::PrioritiesReply>().mutable_weights());
   }
 
  private:
@@ -89,7 +89,7 @@ class PriorityListing final : public ListingInPieces {
     for (const std::string& partition : job.submission->partitions) {
       const auto wanted = core_.scheduling->request_for(spec, partition, job.time_limit_minutes);
       if (!wanted) continue;
-      api::JobPriority& shown = *message_.mutable_priorities()->add_jobs();
+      api::JobPriority& shown = *reply<api::PrioritiesReply>().add_jobs();
       shown.set_job_id(job.id);
       shown.set_array_job_id(job.array_job_id);
       if (job.array_task != kNoTask) shown.set_array_task_id(job.array_task);
@@ -106,8 +106,8 @@ class PriorityListing final : public ListingInPieces {
 
   // Only the first message has the weights, because the reader merges lists.
   void clear_records() override {
-    message_.mutable_priorities()->clear_jobs();
-    message_.mutable_priorities()->clear_weights();
+    reply<api::PrioritiesReply>().clear_jobs();
+    reply<api::PrioritiesReply>().clear_weights();
   }
 
   Core& core_;

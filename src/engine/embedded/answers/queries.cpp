@@ -16,7 +16,7 @@
 #include "environment/job_paths.h"
 #include "model/error.h"
 #include "node/discovery.h"
-#include "rpc/messages.pb.h"
+#include "rpc/envelope.h"
 #include "submit/text_limits.h"
 #include "text/hostlist.h"
 #include "text/number.h"
@@ -144,11 +144,6 @@ std::vector<uint32_t> stored_ids(const api::JobFilter& filter, store::Store& sto
   return ids;
 }
 
-void set_error(rpc::ServerMessage& message, const Error& error) {
-  message.mutable_error()->set_code(static_cast<uint32_t>(error.code));
-  message.mutable_error()->set_message(error.message);
-}
-
 const sched::LayoutPartition* Queries::partition_of(const JobRecord& record) const {
   const sched::MachineLayout& layout = core_.world->machine().layout();
   const std::string_view first = std::string_view(record.partition()).substr(0, record.partition().find(','));
@@ -210,7 +205,7 @@ JobRecord Queries::full_record(const Job& job) {
 }
 
 void Queries::script(const api::QueryScriptRequest& request, uint32_t uid, const Part& part) {
-  rpc::ServerMessage message;
+  rpc::AnswerEnvelope message;
   std::optional<store::ContentHash> hash;
   uint32_t owner = 0;
   if (const Job* job = core_.state.find(request.job_id())) {
@@ -222,16 +217,16 @@ void Queries::script(const api::QueryScriptRequest& request, uint32_t uid, const
     owner = (*stored)->record.uid();
   }
   if (const Status access = core_.rights->access(uid, owner); hash && !access) {
-    set_error(message, access.error());
-    return part(message, true);
+    rpc::set_error(message.message(), access.error());
+    return part(message.message(), true);
   }
   const auto content = hash ? core_.store.content(*hash) : Result<std::optional<std::string>>(std::nullopt);
   if (!content || !*content) {
-    set_error(message, content ? Error{kInvalidJobId, {}} : content.error());
+    rpc::set_error(message.message(), content ? Error{kInvalidJobId, {}} : content.error());
   } else {
-    message.mutable_script()->set_script(**content);
+    message.body<api::ScriptReply>().set_script(**content);
   }
-  part(message, true);
+  part(message.message(), true);
 }
 
 }  // namespace minke::engine

@@ -75,7 +75,6 @@ void add_request(model::JobRecord& record, const sched::Request* request,
                  const sched::LayoutPartition* partition = nullptr);
 // Whether the record is of array tasks that were cancelled while pending, while their array went on.
 bool was_struck_out(const model::JobRecord& record);
-void set_error(rpc::ServerMessage& message, const Error& error);
 
 // The ids under which the store has the jobs that a filter names, including all
 // components of heterogeneous jobs.

@@ -10,24 +10,25 @@
 #include "engine/embedded/answers/queries.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/scheduling/reservations.h"
-#include "rpc/messages.pb.h"
+#include "rpc/envelope.h"
 
 namespace minke::engine {
 
 using namespace model;
 
 void Queries::reservations(const Part& part) {
-  rpc::ServerMessage message;
-  message.mutable_reservations()->set_now(core_.now());
+  rpc::AnswerEnvelope message;
+  api::ReservationsReply& reply = message.body<api::ReservationsReply>();
+  reply.set_now(core_.now());
   for (const ReservationRecord& record : core_.reservations->all())
-    *message.mutable_reservations()->add_reservations() = core_.reservations->shown_at(record, core_.now());
-  part(message, true);
+    *reply.add_reservations() = core_.reservations->shown_at(record, core_.now());
+  part(message.message(), true);
 }
 
 void Queries::diagnostics(const api::QueryDiagnosticsRequest& request, Viewer viewer, size_t connections,
                           const Part& part) {
-  rpc::ServerMessage message;
-  api::DiagnosticsReply& reply = *message.mutable_diagnostics();
+  rpc::AnswerEnvelope message;
+  api::DiagnosticsReply& reply = message.body<api::DiagnosticsReply>();
   core_.diagnostics.write(reply, [this](uint32_t uid) { return core_.state.user_name(uid); });
   // The number of a user's requests would reveal who has jobs.
   for (int i = reply.by_user_size(); i-- > 0;)
@@ -39,12 +40,12 @@ void Queries::diagnostics(const api::QueryDiagnosticsRequest& request, Viewer vi
     reply.set_jobs_pending(reply.jobs_pending() + (job->array ? job->array->waiting.size() : 1));
   }
   if (request.reset()) core_.diagnostics.reset();
-  part(message, true);
+  part(message.message(), true);
 }
 
 void Queries::configuration(const Part& part) {
-  rpc::ServerMessage message;
-  api::ConfigReply& reply = *message.mutable_config();
+  rpc::AnswerEnvelope message;
+  api::ConfigReply& reply = message.body<api::ConfigReply>();
   reply.set_now(core_.now());
   char host[256] = "";
   ::gethostname(host, sizeof host - 1);
@@ -59,7 +60,7 @@ void Queries::configuration(const Part& part) {
     field.set_name(name);
     field.set_value(std::move(value));
   }
-  part(message, true);
+  part(message.message(), true);
 }
 
 }  // namespace minke::engine

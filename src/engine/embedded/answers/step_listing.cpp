@@ -107,7 +107,7 @@ class StepListing final : public StepWalk {
   StepListing(Core& core, Queries& queries, const api::QueryStepsRequest& request, Viewer viewer,
               LongAnswer& answer)
       : StepWalk(core, queries, request.filter(), viewer, answer) {
-    message_.mutable_steps()->set_now(core.now());
+    reply<api::StepsReply>().set_now(core.now());
   }
 
  private:
@@ -121,12 +121,12 @@ class StepListing final : public StepWalk {
     return all ? std::nullopt : std::optional(next);
   }
 
-  void clear_records() override { message_.mutable_steps()->clear_steps(); }
+  void clear_records() override { reply<api::StepsReply>().clear_steps(); }
 
   void show(StepRecord step) {
     step.clear_submit_line();  // only accounting shows it
     added(step.ByteSizeLong());
-    *message_.mutable_steps()->add_steps() = std::move(step);
+    *reply<api::StepsReply>().add_steps() = std::move(step);
   }
 };
 
@@ -135,7 +135,7 @@ class StepUsageListing final : public StepWalk {
   StepUsageListing(Core& core, Queries& queries, const api::QueryStepUsageRequest& request, Viewer viewer,
                    LongAnswer& answer)
       : StepWalk(core, queries, request.filter(), viewer, answer) {
-    message_.mutable_step_usage()->set_now(core.now());
+    reply<api::StepUsageReply>().set_now(core.now());
   }
 
  private:
@@ -144,7 +144,7 @@ class StepUsageListing final : public StepWalk {
     if (parents_.read_some()) return true;
     if (unread_.empty()) return StepWalk::show_next();
     if (unread_.front().read_some(parents_)) return true;
-    api::StepUsage& usage = *message_.mutable_step_usage()->add_steps();
+    api::StepUsage& usage = *reply<api::StepUsageReply>().add_steps();
     usage = std::move(unread_.front().usage());
     unread_.pop_front();
     added(usage.ByteSizeLong());
@@ -167,7 +167,7 @@ class StepUsageListing final : public StepWalk {
     return all ? std::nullopt : std::optional(next);
   }
 
-  void clear_records() override { message_.mutable_step_usage()->clear_steps(); }
+  void clear_records() override { reply<api::StepUsageReply>().clear_steps(); }
 
   ProcessParents parents_;
   std::deque<StepUsageReader> unread_;
@@ -183,7 +183,7 @@ class ProcessListing final : public ListingInPieces {
         matcher_(request_.filter(), viewer),
         prefix_(node::launcher_home_id(core.config.home) + "/"),
         pids_(node::list_pids()) {
-    message_.mutable_pids();
+    reply<api::PidsReply>();
   }
 
  private:
@@ -216,7 +216,7 @@ class ProcessListing final : public ListingInPieces {
       return;
     const auto process = node::read_process(pid);
     if (!process) return;
-    api::PidsReply::Process& found = *message_.mutable_pids()->add_processes();
+    api::PidsReply::Process& found = *reply<api::PidsReply>().add_processes();
     found.set_pid(static_cast<uint32_t>(pid));
     found.set_job_id(job.id);
     found.set_kind(!step ? STEP_BATCH : *step == kInteractiveStep ? STEP_INTERACTIVE : STEP_NORMAL);
@@ -229,7 +229,7 @@ class ProcessListing final : public ListingInPieces {
     added(found.ByteSizeLong());
   }
 
-  void clear_records() override { message_.mutable_pids()->clear_processes(); }
+  void clear_records() override { reply<api::PidsReply>().clear_processes(); }
 
   Core& core_;
   const api::QueryPidsRequest request_;

@@ -3,7 +3,7 @@
 // Records have keys by which a command that lost its connection finds its request again. They are removed
 // here, because anybody who knew another user's key could act in its place. Texts that an earlier version
 // admitted are cut to today's limits. An answer with many records becomes several messages, none longer than
-// a frame; the reader merges the lists (rpc/merge.h). Pure.
+// a frame; the reader merges the lists (rpc/envelope.h). Pure.
 #pragma once
 
 #include <cstddef>

@@ -4,7 +4,7 @@
 
 #include "api/accounting.pb.h"
 #include "model/job_record.pb.h"
-#include "rpc/merge.h"
+#include "rpc/envelope.h"
 #include "rpc/messages.pb.h"
 #include "submit/text_limits.h"
 

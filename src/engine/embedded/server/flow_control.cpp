@@ -10,7 +10,6 @@
 #include "model/error.h"
 #include "os/user_log.h"
 #include "rpc/frame.h"
-#include "rpc/messages.pb.h"
 
 namespace minke::engine {
 

@@ -5,7 +5,7 @@
 
 #include "api/actions.pb.h"
 #include "model/error.h"
-#include "rpc/messages.pb.h"
+#include "rpc/envelope.h"
 
 namespace minke::engine {
 
@@ -26,9 +26,9 @@ void Requester::send_action(api::ActionReply reply) const {
     if (failure.message().empty())
       failure.set_message(std::string(model::slurm_error_text(static_cast<int>(failure.code()))));
   }
-  rpc::ServerMessage answer;
-  *answer.mutable_action() = std::move(reply);
-  send(answer, true);
+  rpc::AnswerEnvelope answer;
+  answer.body<api::ActionReply>() = std::move(reply);
+  send(answer.message(), true);
 }
 
 }  // namespace minke::engine

@@ -1,5 +1,6 @@
 // minke why: the answers about jobs in each situation, and who may see what.
 #include "engine/embedded/answers/explanation.h"
+#include "api/updates.pb.h"
 
 #include "api/explanation.pb.h"
 #include "api/job_filter.pb.h"
@@ -13,15 +14,15 @@ using namespace model;
 
 class ExplainingTest : public RequestTest {
  protected:
-  static rpc::ClientMessage why(uint32_t job_id) {
-    rpc::ClientMessage message;
-    message.mutable_explain_job()->mutable_job()->set_job_id(job_id);
+  static rpc::RequestEnvelope why(uint32_t job_id) {
+    rpc::RequestEnvelope message;
+    message.body<api::ExplainJobRequest>().mutable_job()->set_job_id(job_id);
     return message;
   }
   api::ExplainJobReply explain(uint32_t job_id, uint32_t uid = kRoot) {
     const auto answers = ask_all(uid, why(job_id));
     EXPECT_EQ(answers.size(), 1u);
-    return answers.empty() ? api::ExplainJobReply() : answers.back().explanation();
+    return answers.empty() ? api::ExplainJobReply() : answers.back().read<api::ExplainJobReply>();
   }
   static Change whole(uint32_t nodes, uint32_t minutes) {
     return [=](JobSpec& spec) {
@@ -103,10 +104,10 @@ TEST_F(ExplainingTest, ALongListOfAwaitedJobsIsCut) {
 TEST_F(ExplainingTest, HeldAndDrained) {
   const uint32_t held = submit(kAlice, [](JobSpec& spec) { spec.set_hold(true); });
   EXPECT_EQ(explain(held).job().reason(), WAIT_HELD_USER);
-  rpc::ClientMessage drain;
-  drain.mutable_update_node()->set_node_list("n[1-3]");
+  rpc::RequestEnvelope drain;
+  drain.body<api::UpdateNodeRequest>().set_node_list("n[1-3]");
   for (const auto& [name, value] : {std::pair{"State", "DRAIN"}, {"Reason", "a fan is broken"}}) {
-    api::Field& field = *drain.mutable_update_node()->add_fields();
+    api::Field& field = *drain.body<api::UpdateNodeRequest>().add_fields();
     field.set_name(name);
     field.set_value(value);
   }
@@ -138,11 +139,11 @@ TEST_F(ExplainingTest, ATaskOfAnArrayIsNamed) {
     range.set_first(1);
     range.set_last(9);
   });
-  rpc::ClientMessage message = why(array);
-  IndexRange& task = *message.mutable_explain_job()->mutable_job()->add_tasks();
+  rpc::RequestEnvelope message = why(array);
+  IndexRange& task = *message.body<api::ExplainJobRequest>().mutable_job()->add_tasks();
   task.set_first(7);
   task.set_last(7);
-  EXPECT_EQ(ask(kAlice, message).explanation().task(), std::to_string(array) + "_7");
+  EXPECT_EQ(ask(kAlice, message).read<api::ExplainJobReply>().task(), std::to_string(array) + "_7");
   EXPECT_EQ(explain(array).task(), "");
 }
 

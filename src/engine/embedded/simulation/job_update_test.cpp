@@ -142,9 +142,9 @@ TEST_F(JobUpdate, DependenciesAreTakenAndGivenUp) {
             static_cast<uint32_t>(kCircularDependency));
   EXPECT_EQ(outcome(kAlice, update(first, "Dependency", "afterany:" + std::to_string(first))),
             static_cast<uint32_t>(kCircularDependency));
-  rpc::ClientMessage release;
-  release.mutable_hold()->set_kind(api::HoldRequest::RELEASE);
-  release.mutable_hold()->add_jobs()->set_job_id(held);
+  rpc::RequestEnvelope release;
+  release.body<api::HoldRequest>().set_kind(api::HoldRequest::RELEASE);
+  release.body<api::HoldRequest>().add_jobs()->set_job_id(held);
   EXPECT_EQ(outcome(kAlice, release), kDone);
   EXPECT_EQ(shown(held).reason(), WAIT_DEPENDENCY);
   EXPECT_EQ(outcome(kAlice, update(held, "Dependency", "")), kDone);
@@ -153,8 +153,8 @@ TEST_F(JobUpdate, DependenciesAreTakenAndGivenUp) {
 
 TEST_F(JobUpdate, AllOfItOrNothing) {
   const uint32_t job = waiting();
-  rpc::ClientMessage both = update(job, "JobName", "other");
-  api::Field& field = *both.mutable_update_job()->add_fields();
+  rpc::RequestEnvelope both = update(job, "JobName", "other");
+  api::Field& field = *both.body<api::UpdateJobRequest>().add_fields();
   field.set_name("Partition");
   field.set_value("nowhere");
   EXPECT_EQ(outcome(kAlice, both), static_cast<uint32_t>(kInvalidPartitionName));
@@ -164,8 +164,9 @@ TEST_F(JobUpdate, AllOfItOrNothing) {
 TEST_F(JobUpdate, TooManyAndTooLong) {
   const uint32_t job = waiting();
   EXPECT_EQ(outcome(kAlice, update(job, "Colour", "red")), static_cast<uint32_t>(kNotSupported));
-  rpc::ClientMessage many = update(job, "Comment", "x");
-  for (int i = 0; i < 1000; ++i) *many.mutable_update_job()->add_fields() = many.update_job().fields(0);
+  rpc::RequestEnvelope many = update(job, "Comment", "x");
+  for (int i = 0; i < 1000; ++i)
+    *many.body<api::UpdateJobRequest>().add_fields() = many.read<api::UpdateJobRequest>().fields(0);
   EXPECT_EQ(outcome(kAlice, many), static_cast<uint32_t>(kNotSupported));
   EXPECT_NE(outcome(kAlice, update(job, "Comment", std::string(1 << 20, 'x'))), kDone);
 }
@@ -175,8 +176,8 @@ TEST_F(JobUpdate, OneTaskOfAnArrayChangesAlone) {
     spec.set_begin_time(int64_t{1} << 40);
     spec.mutable_array()->add_ranges()->set_last(9);
   });
-  rpc::ClientMessage message = update(array, "Comment", "alone");
-  IndexRange& range = *message.mutable_update_job()->mutable_job()->add_tasks();
+  rpc::RequestEnvelope message = update(array, "Comment", "alone");
+  IndexRange& range = *message.body<api::UpdateJobRequest>().mutable_job()->add_tasks();
   range.set_first(4);
   range.set_last(4);
   EXPECT_EQ(outcome(kAlice, message), kDone) << what_was_said();

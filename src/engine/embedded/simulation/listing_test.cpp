@@ -14,8 +14,7 @@
 #include "model/cluster.pb.h"
 #include "model/error.h"
 #include "model/step_record.pb.h"
-#include "rpc/merge.h"
-#include "rpc/schema.h"
+#include "rpc/envelope.h"
 
 namespace minke::engine::simulation {
 namespace {
@@ -28,19 +27,19 @@ constexpr int kMost = ListingInPieces::kRecordsPerPart + 50;  // a job's steps c
 class Listing : public RequestTest {
  protected:
   // Of messages that are put together as a client does it.
-  rpc::ServerMessage merged(const rpc::ClientMessage& message, uint32_t uid = kRoot) {
+  rpc::AnswerEnvelope merged(const rpc::RequestEnvelope& message, uint32_t uid = kRoot) {
     parts_ = ask_all(uid, message);
-    rpc::ServerMessage all;
+    rpc::AnswerEnvelope all;
     for (size_t i = 0; i < parts_.size(); ++i) {
-      EXPECT_EQ(parts_[i].last(), i + 1 == parts_.size());
-      rpc::merge_answer(all, rpc::ServerMessage(parts_[i]));
+      EXPECT_EQ(rpc::is_last(parts_[i].message()), i + 1 == parts_.size());
+      rpc::merge_answer(all.message(), std::move(rpc::AnswerEnvelope(parts_[i]).message()));
     }
     return all;
   }
   void run_steps(uint32_t job, int count) {
     for (int i = 0; i < count; ++i) {
-      rpc::ClientMessage message;
-      api::CreateStepRequest& request = *message.mutable_create_step();
+      rpc::RequestEnvelope message;
+      api::CreateStepRequest& request = message.body<api::CreateStepRequest>();
       std::string key = std::to_string(i);
       key.resize(16, '.');
       request.set_key(key);
@@ -50,29 +49,30 @@ class Listing : public RequestTest {
       request.mutable_spec()->set_work_dir("/tmp");
       request.mutable_spec()->set_ntasks(1);
       request.mutable_spec()->set_overlap(true);
-      ASSERT_TRUE(ask(self(), message).step().has_started());
+      ASSERT_TRUE(ask(self(), message).read<api::StepEvent>().has_started());
     }
   }
 
-  std::vector<rpc::ServerMessage> parts_;
+  std::vector<rpc::AnswerEnvelope> parts_;
 };
 
 TEST_F(Listing, PrioritiesOfAllThatWaitAreShownOnce) {
   start("", "[priority]\ntype = \"multifactor\"\n");
   for (int i = 0; i < kMany; ++i)
     ASSERT_NE(submit(kAlice, [](JobSpec& spec) { spec.set_begin_time(int64_t{1} << 40); }), 0u);
-  rpc::ClientMessage message;
-  message.mutable_query_priorities();
-  const rpc::ServerMessage all = merged(message);
+  rpc::RequestEnvelope message;
+  message.body<api::QueryPrioritiesRequest>();
+  const rpc::AnswerEnvelope all = merged(message);
   std::set<uint32_t> jobs;
-  for (const api::JobPriority& job : all.priorities().jobs()) jobs.insert(job.job_id());
+  for (const api::JobPriority& job : all.read<api::PrioritiesReply>().jobs()) jobs.insert(job.job_id());
   EXPECT_EQ(jobs.size(), size_t{kMany});
-  EXPECT_EQ(all.priorities().jobs_size(), kMany);
-  EXPECT_TRUE(all.priorities().multifactor());
+  EXPECT_EQ(all.read<api::PrioritiesReply>().jobs_size(), kMany);
+  EXPECT_TRUE(all.read<api::PrioritiesReply>().multifactor());
   ASSERT_GE(parts_.size(), 3u);
-  for (const rpc::ServerMessage& part : parts_) EXPECT_LE(part.priorities().jobs_size(), kMost);
-  EXPECT_TRUE(parts_[0].priorities().has_weights());
-  EXPECT_FALSE(parts_[1].priorities().has_weights());  // or a reader would have them twice
+  for (const rpc::AnswerEnvelope& part : parts_)
+    EXPECT_LE(part.read<api::PrioritiesReply>().jobs_size(), kMost);
+  EXPECT_TRUE(parts_[0].read<api::PrioritiesReply>().has_weights());
+  EXPECT_FALSE(parts_[1].read<api::PrioritiesReply>().has_weights());  // or a reader would have them twice
 }
 
 TEST_F(Listing, PrioritiesAreOfThoseWhoWaitForTheirTurnAndOfThatPartition) {
@@ -82,32 +82,33 @@ TEST_F(Listing, PrioritiesAreOfThoseWhoWaitForTheirTurnAndOfThatPartition) {
     spec.set_begin_time(int64_t{1} << 40);
     spec.set_time_limit_minutes(10);
   });
-  rpc::ClientMessage message;
-  message.mutable_query_priorities();
-  const rpc::ServerMessage all = merged(message);
-  ASSERT_EQ(all.priorities().jobs_size(), 2);
-  EXPECT_EQ(all.priorities().jobs(0).job_id(), there);
-  EXPECT_EQ(all.priorities().jobs(0).partition(), "main");
-  EXPECT_EQ(all.priorities().jobs(1).partition(), "short");
-  EXPECT_EQ(all.priorities().jobs(1).uid(), kBob);
+  rpc::RequestEnvelope message;
+  message.body<api::QueryPrioritiesRequest>();
+  const rpc::AnswerEnvelope all = merged(message);
+  ASSERT_EQ(all.read<api::PrioritiesReply>().jobs_size(), 2);
+  EXPECT_EQ(all.read<api::PrioritiesReply>().jobs(0).job_id(), there);
+  EXPECT_EQ(all.read<api::PrioritiesReply>().jobs(0).partition(), "main");
+  EXPECT_EQ(all.read<api::PrioritiesReply>().jobs(1).partition(), "short");
+  EXPECT_EQ(all.read<api::PrioritiesReply>().jobs(1).uid(), kBob);
 }
 
 TEST_F(Listing, StepsOfOneJobAreDealtOut) {
   const uint32_t job = submit(self());
   ASSERT_EQ(state(job), JOB_RUNNING);
   run_steps(job, kMany);
-  rpc::ClientMessage message;
-  message.mutable_query_steps();
-  const rpc::ServerMessage all = merged(message);
-  ASSERT_EQ(all.steps().steps_size(), kMany + 1);
-  EXPECT_EQ(all.steps().steps(0).kind(), STEP_BATCH);
-  for (int i = 0; i < kMany; ++i) EXPECT_EQ(all.steps().steps(i + 1).step_id(), static_cast<uint32_t>(i));
+  rpc::RequestEnvelope message;
+  message.body<api::QueryStepsRequest>();
+  const rpc::AnswerEnvelope all = merged(message);
+  ASSERT_EQ(all.read<api::StepsReply>().steps_size(), kMany + 1);
+  EXPECT_EQ(all.read<api::StepsReply>().steps(0).kind(), STEP_BATCH);
+  for (int i = 0; i < kMany; ++i)
+    EXPECT_EQ(all.read<api::StepsReply>().steps(i + 1).step_id(), static_cast<uint32_t>(i));
   ASSERT_GE(parts_.size(), 3u);
-  for (const rpc::ServerMessage& part : parts_) EXPECT_LE(part.steps().steps_size(), kMost);
+  for (const rpc::AnswerEnvelope& part : parts_) EXPECT_LE(part.read<api::StepsReply>().steps_size(), kMost);
 
-  rpc::ClientMessage usage;
-  usage.mutable_query_step_usage();
-  EXPECT_EQ(merged(usage).step_usage().steps_size(), kMany + 1);
+  rpc::RequestEnvelope usage;
+  usage.body<api::QueryStepUsageRequest>();
+  EXPECT_EQ(merged(usage).read<api::StepUsageReply>().steps_size(), kMany + 1);
   EXPECT_GE(parts_.size(), 3u);
 }
 
@@ -115,12 +116,12 @@ TEST_F(Listing, StepsAreOfTheJobsThatAreNamed) {
   const uint32_t first = submit(self()), second = submit(kAlice),
                  waiting = submit(kAlice, [](JobSpec&spec) { spec.set_hold(true); });
   run_steps(first, 3);
-  rpc::ClientMessage message;
-  message.mutable_query_steps()->mutable_filter()->add_jobs()->set_job_id(second);
-  message.mutable_query_steps()->mutable_filter()->add_jobs()->set_job_id(waiting);
-  const rpc::ServerMessage all = merged(message);
-  ASSERT_EQ(all.steps().steps_size(), 1);
-  EXPECT_EQ(all.steps().steps(0).job_id(), second);
+  rpc::RequestEnvelope message;
+  message.body<api::QueryStepsRequest>().mutable_filter()->add_jobs()->set_job_id(second);
+  message.body<api::QueryStepsRequest>().mutable_filter()->add_jobs()->set_job_id(waiting);
+  const rpc::AnswerEnvelope all = merged(message);
+  ASSERT_EQ(all.read<api::StepsReply>().steps_size(), 1);
+  EXPECT_EQ(all.read<api::StepsReply>().steps(0).job_id(), second);
 }
 
 TEST_F(Listing, NodesShowWhatTheirJobsHold) {
@@ -136,11 +137,11 @@ TEST_F(Listing, NodesShowWhatTheirJobsHold) {
   });
   submit(kAlice, [](JobSpec& spec) { spec.set_hold(true); });
   ASSERT_EQ(state(running), JOB_RUNNING);
-  rpc::ClientMessage message;
-  message.mutable_query_nodes();
-  rpc::ServerMessage all = merged(message);
-  ASSERT_EQ(all.nodes().nodes_size(), 3);
-  const NodeRecord& first = all.nodes().nodes(0);
+  rpc::RequestEnvelope message;
+  message.body<api::QueryNodesRequest>();
+  rpc::AnswerEnvelope all = merged(message);
+  ASSERT_EQ(all.read<api::NodesReply>().nodes_size(), 3);
+  const NodeRecord& first = all.read<api::NodesReply>().nodes(0);
   EXPECT_EQ(first.name(), "n1");
   EXPECT_EQ(first.allocated_cpus(), 3u);
   EXPECT_EQ(first.allocated_memory_mib(), 1000u);
@@ -150,13 +151,13 @@ TEST_F(Listing, NodesShowWhatTheirJobsHold) {
   ASSERT_EQ(first.partitions_size(), 2);
   EXPECT_EQ(first.partitions(0), "main");
   EXPECT_EQ(first.partitions(1), "short");
-  EXPECT_EQ(all.nodes().nodes(1).partitions_size(), 1);
-  EXPECT_EQ(all.nodes().nodes(1).allocated_cpus(), 0u);
+  EXPECT_EQ(all.read<api::NodesReply>().nodes(1).partitions_size(), 1);
+  EXPECT_EQ(all.read<api::NodesReply>().nodes(1).allocated_cpus(), 0u);
 
   engine().end_one(0, 0);
   all = merged(message);
-  EXPECT_EQ(all.nodes().nodes(0).allocated_cpus(), 0u);
-  EXPECT_EQ(all.nodes().nodes(0).held_gres_size(), 0);
+  EXPECT_EQ(all.read<api::NodesReply>().nodes(0).allocated_cpus(), 0u);
+  EXPECT_EQ(all.read<api::NodesReply>().nodes(0).held_gres_size(), 0);
 }
 
 TEST_F(Listing, ManyNodesAndPartitionsAreDealtOut) {
@@ -166,59 +167,32 @@ TEST_F(Listing, ManyNodesAndPartitionsAreDealtOut) {
     tables += "[[partition]]\nname = \"" + name + "\"\nnodes = \"m[1-3]\"\n";
   }
   start("", tables);
-  rpc::ClientMessage nodes, partitions;
-  nodes.mutable_query_nodes();
-  partitions.mutable_query_partitions();
-  rpc::ServerMessage all = merged(nodes);
-  EXPECT_EQ(all.nodes().nodes_size(), 1203);
+  rpc::RequestEnvelope nodes, partitions;
+  nodes.body<api::QueryNodesRequest>();
+  partitions.body<api::QueryPartitionsRequest>();
+  rpc::AnswerEnvelope all = merged(nodes);
+  EXPECT_EQ(all.read<api::NodesReply>().nodes_size(), 1203);
   EXPECT_GE(parts_.size(), 3u);
   std::set<std::string> names;
-  for (const NodeRecord& node : all.nodes().nodes()) names.insert(node.name());
+  for (const NodeRecord& node : all.read<api::NodesReply>().nodes()) names.insert(node.name());
   EXPECT_EQ(names.size(), 1203u);
   all = merged(partitions);
-  EXPECT_EQ(all.partitions().partitions_size(), 602);
+  EXPECT_EQ(all.read<api::PartitionsReply>().partitions_size(), 602);
   EXPECT_GE(parts_.size(), 2u);
 }
 
 TEST_F(Listing, PartitionsShowWhatTheirNodesHave) {
-  rpc::ClientMessage message;
-  message.mutable_query_partitions();
-  const rpc::ServerMessage all = merged(message);
-  ASSERT_EQ(all.partitions().partitions_size(), 2);
-  const PartitionRecord& main = all.partitions().partitions(0);
+  rpc::RequestEnvelope message;
+  message.body<api::QueryPartitionsRequest>();
+  const rpc::AnswerEnvelope all = merged(message);
+  ASSERT_EQ(all.read<api::PartitionsReply>().partitions_size(), 2);
+  const PartitionRecord& main = all.read<api::PartitionsReply>().partitions(0);
   EXPECT_EQ(main.total_nodes(), 3u);
   EXPECT_EQ(main.total_cpus(), 12u);
   EXPECT_EQ(main.total_memory_mib(), 12000u);
   ASSERT_EQ(main.total_gres_size(), 1);
   EXPECT_EQ(main.total_gres(0).count(), 6u);
-  EXPECT_EQ(all.partitions().partitions(1).total_nodes(), 1u);
-}
-
-// The table of dispatch.cpp: none is left out.
-TEST_F(Listing, EveryKindOfRequestIsAnswered) {
-  const rpc::Schema& schema = rpc::Schema::of_program();
-  const auto& fields = schema.fields(schema.index_of("minke.rpc.ClientMessage"));
-  constexpr uint8_t kMessage = 11;  // what is none, as when it was sent first, is no kind
-  int kinds = 0;
-  for (size_t number = 2; number < fields.size(); ++number) {
-    if (fields[number].type != kMessage) continue;
-    ++kinds;
-    rpc::ClientMessage message;
-    const uint32_t tag = static_cast<uint32_t>(number) << 3 | 2;
-    std::string bytes;
-    for (uint32_t left = tag; bytes.empty() || left != 0; left >>= 7)
-      bytes += static_cast<char>((left & 0x7f) | (left >> 7 != 0 ? 0x80 : 0));
-    bytes += '\0';
-    ASSERT_TRUE(message.ParseFromString(bytes));
-    ASSERT_NE(message.body_case(), rpc::ClientMessage::BODY_NOT_SET) << number;
-    const auto answers = ask_all(kRoot, message);
-    ASSERT_FALSE(answers.empty()) << number;
-    for (const rpc::ServerMessage& answer : answers)
-      EXPECT_EQ((answer.error().message() + answer.error().detail()).find("does not know"), std::string::npos)
-          << number;
-  }
-  EXPECT_GE(kinds, 40);
-  EXPECT_EQ(outcome(kRoot, rpc::ClientMessage()), static_cast<uint32_t>(kInternal));
+  EXPECT_EQ(all.read<api::PartitionsReply>().partitions(1).total_nodes(), 1u);
 }
 
 }  // namespace

@@ -32,24 +32,24 @@ void add(google::protobuf::RepeatedPtrField<api::Field>& list, Fields fields) {
 
 class MachineUpdate : public RequestTest {
  protected:
-  static rpc::ClientMessage node(const std::string& list, Fields fields) {
-    rpc::ClientMessage message;
-    message.mutable_update_node()->set_node_list(list);
-    add(*message.mutable_update_node()->mutable_fields(), fields);
+  static rpc::RequestEnvelope node(const std::string& list, Fields fields) {
+    rpc::RequestEnvelope message;
+    message.body<api::UpdateNodeRequest>().set_node_list(list);
+    add(*message.body<api::UpdateNodeRequest>().mutable_fields(), fields);
     return message;
   }
-  static rpc::ClientMessage partition(api::Change change, const std::string& name, Fields fields) {
-    rpc::ClientMessage message;
-    message.mutable_update_partition()->set_change(change);
-    message.mutable_update_partition()->set_name(name);
-    add(*message.mutable_update_partition()->mutable_fields(), fields);
+  static rpc::RequestEnvelope partition(api::Change change, const std::string& name, Fields fields) {
+    rpc::RequestEnvelope message;
+    message.body<api::UpdatePartitionRequest>().set_change(change);
+    message.body<api::UpdatePartitionRequest>().set_name(name);
+    add(*message.body<api::UpdatePartitionRequest>().mutable_fields(), fields);
     return message;
   }
-  static rpc::ClientMessage reservation(api::Change change, const std::string& name, Fields fields) {
-    rpc::ClientMessage message;
-    message.mutable_update_reservation()->set_change(change);
-    message.mutable_update_reservation()->set_name(name);
-    add(*message.mutable_update_reservation()->mutable_fields(), fields);
+  static rpc::RequestEnvelope reservation(api::Change change, const std::string& name, Fields fields) {
+    rpc::RequestEnvelope message;
+    message.body<api::UpdateReservationRequest>().set_change(change);
+    message.body<api::UpdateReservationRequest>().set_name(name);
+    add(*message.body<api::UpdateReservationRequest>().mutable_fields(), fields);
     return message;
   }
   NodeState state_of(const std::string& name) { return core().nodes->find_node(name)->state(); }

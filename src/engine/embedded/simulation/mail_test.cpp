@@ -32,8 +32,8 @@ class MailTest : public RequestTest {
     });
   }
   void requeue(uint32_t job) {
-    rpc::ClientMessage message;
-    message.mutable_requeue()->add_jobs()->set_job_id(job);
+    rpc::RequestEnvelope message;
+    message.body<api::RequeueRequest>().add_jobs()->set_job_id(job);
     EXPECT_EQ(outcome(kAlice, message), 0u) << what_was_said();
     engine().pass(10);
   }

@@ -158,8 +158,8 @@ TEST_F(PreemptionTest, ItGoesOnWhenNobodyWouldStopItAgain) {
 TEST_F(PreemptionTest, WhatAnOperatorSuspendedStaysSo) {
   start_tiers("suspend");
   const uint32_t low = put("low", 3);
-  rpc::ClientMessage suspend;
-  suspend.mutable_suspend()->add_jobs()->set_job_id(low);
+  rpc::RequestEnvelope suspend;
+  suspend.body<api::SuspendRequest>().add_jobs()->set_job_id(low);
   EXPECT_EQ(outcome(kRoot, suspend), 0u) << what_was_said();
   const uint32_t high = put("high", 3);
   EXPECT_EQ(state(high), JOB_RUNNING);
@@ -169,8 +169,8 @@ TEST_F(PreemptionTest, WhatAnOperatorSuspendedStaysSo) {
 
 TEST_F(PreemptionTest, ByQosThatNamesTheOther) {
   start("", "[preemption]\ntype = \"qos\"\nmode = \"cancel\"\n");
-  rpc::ClientMessage change = change_of_accounts();
-  api::UpdateAccountsRequest& update = *change.mutable_update_accounts();
+  rpc::RequestEnvelope change = change_of_accounts();
+  api::UpdateAccountsRequest& update = change.body<api::UpdateAccountsRequest>();
   for (const char* name : {"scavenge", "urgent", "other"}) {
     QosRecord& qos = *update.add_qos();
     qos.set_name(name);

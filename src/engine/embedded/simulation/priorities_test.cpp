@@ -111,8 +111,8 @@ TEST_F(PrioritiesTest, WhatSomebodySetStays) {
 
 TEST_F(PrioritiesTest, TheQosOfAJobCounts) {
   start_weighing("weight_qos = 1000\n");
-  rpc::ClientMessage change = change_of_accounts();
-  api::UpdateAccountsRequest& update = *change.mutable_update_accounts();
+  rpc::RequestEnvelope change = change_of_accounts();
+  api::UpdateAccountsRequest& update = change.body<api::UpdateAccountsRequest>();
   for (const auto& [name, value] : {std::pair{"express", 40u}, {"slow", 10u}}) {
     QosRecord& qos = *update.add_qos();
     qos.set_name(name);
@@ -135,8 +135,8 @@ TEST_F(PrioritiesTest, TheHighestStartsFirst) {
 // Fair share: users with much usage come later, and less so as time passes.
 TEST_F(PrioritiesTest, WhoHasUsedMuchComesLater) {
   start_weighing("weight_fair_share = 10000\nhalf_life = \"1-0\"\n");
-  rpc::ClientMessage change = change_of_accounts();
-  api::UpdateAccountsRequest& update = *change.mutable_update_accounts();
+  rpc::RequestEnvelope change = change_of_accounts();
+  api::UpdateAccountsRequest& update = change.body<api::UpdateAccountsRequest>();
   update.add_accounts()->set_name("lab");
   AssociationRecord& lab = *update.add_associations();
   lab.set_account("lab");

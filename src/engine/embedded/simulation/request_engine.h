@@ -27,8 +27,10 @@
 #include "engine/embedded/simulation/time.h"
 #include "node/launch.pb.h"
 #include "node/launcher_client.h"
-#include "rpc/connection.h"
-#include "rpc/messages.pb.h"
+
+namespace minke::rpc {
+class ServerMessage;
+}  // namespace minke::rpc
 
 namespace minke::engine::simulation {
 
@@ -174,11 +176,7 @@ class RequestEngine {
   ~RequestEngine() { server_->close(); }
 
   // Delivers a frame from a process of this user, who has one connection.
-  void send(uint32_t uid, const std::string& frame) {
-    if (connections_[uid].expired()) connect(uid);
-    if (const auto connection = connections_[uid].lock()) connection->callbacks.on_frame(frame, {});
-    settle();
-  }
+  void send(uint32_t uid, const std::string& frame);
   // From now on clients are this process, so that owners of allocations and steps live. On kernels before
   // 6.5, which do not report a peer's process, this works only if `uid` is this process's own.
   void let_owners_live() {
@@ -187,11 +185,7 @@ class RequestEngine {
     own_end_.reset(ends[0]);
     other_end_.reset(ends[1]);
   }
-  void hang_up(uint32_t uid) {
-    if (const auto connection = connections_[uid].lock()) connection->callbacks.on_close({});
-    connections_.erase(uid);
-    settle();
-  }
+  void hang_up(uint32_t uid);
   void pass(int64_t seconds) {
     now_ += seconds;
     launcher_->now = now_;
@@ -215,44 +209,10 @@ class RequestEngine {
   Server& server() { return *server_; }
 
  private:
-  struct Pipe {
-    rpc::Connection::Callbacks callbacks;
-  };
-  // The server's end of a connection in memory.
-  class MemoryConnection final : public rpc::Connection {
-   public:
-    MemoryConnection(rpc::Peer peer, std::shared_ptr<Pipe> pipe, OnAnswer on_answer)
-        : peer_(peer), pipe_(std::move(pipe)), on_answer_(std::move(on_answer)) {}
-    const rpc::Peer& peer() const override { return peer_; }
-    void send(const google::protobuf::MessageLite& message, std::vector<os::UniqueFd>) override {
-      on_answer_(peer_.uid, static_cast<const rpc::ServerMessage&>(message));
-    }
-    void flush() override {}
-    size_t unsent_bytes() const override { return 0; }
-    void resume() override {}
-    void on_drained(std::function<void()>) override {}
+  struct Pipe;
+  class MemoryConnection;
 
-   private:
-    rpc::Peer peer_;
-    std::shared_ptr<Pipe> pipe_;
-    OnAnswer on_answer_;
-  };
-
-  void connect(uint32_t uid) {
-    rpc::Peer peer;
-    peer.pid = ::getpid();
-    peer.uid = uid;
-    peer.gid = uid;
-    if (own_end_) {
-      peer.socket = own_end_.get();
-      peer.connected_ticks = ~uint64_t{0};
-    }
-    server_->admit(peer, [&](rpc::Connection::Callbacks callbacks) {
-      auto pipe = std::make_shared<Pipe>(Pipe{std::move(callbacks)});
-      connections_[uid] = pipe;
-      return std::make_unique<MemoryConnection>(peer, std::move(pipe), on_answer_);
-    });
-  }
+  void connect(uint32_t uid);
 
   Agenda agenda_;
   const LoopsOn loops_{agenda_};

@@ -12,6 +12,7 @@
 #include "engine/embedded/accounts/accounts.h"
 #include "engine/embedded/simulation/engine.h"
 #include "engine/embedded/simulation/three_nodes.h"
+#include "rpc/messages.pb.h"
 
 namespace minke::engine::simulation {
 
@@ -35,24 +36,26 @@ void RequestTest::take_up(int64_t now) {
   engine_->let_owners_live();
 }
 
-std::vector<rpc::ServerMessage> RequestTest::ask_all(uint32_t uid, rpc::ClientMessage message) {
+std::vector<rpc::AnswerEnvelope> RequestTest::ask_all(uint32_t uid, rpc::RequestEnvelope request) {
+  rpc::ClientMessage& message = request.message();
   message.set_request_id(++requests_);
   answers_.clear();
   engine_->send(uid, message.SerializeAsString());
-  std::vector<rpc::ServerMessage> all;
-  for (const rpc::ServerMessage& answer : answers_)
-    if (answer.request_id() == requests_ || answer.request_id() == 0) all.push_back(answer);
+  std::vector<rpc::AnswerEnvelope> all;
+  for (const rpc::AnswerEnvelope& answer : answers_)
+    if (answer.message().request_id() == requests_ || answer.message().request_id() == 0)
+      all.push_back(answer);
   return all;
 }
 
-rpc::ServerMessage RequestTest::ask(uint32_t uid, rpc::ClientMessage message) {
+rpc::AnswerEnvelope RequestTest::ask(uint32_t uid, rpc::RequestEnvelope message) {
   const auto all = ask_all(uid, std::move(message));
   EXPECT_FALSE(all.empty()) << "no answer";
-  return all.empty() ? rpc::ServerMessage() : all.back();
+  return all.empty() ? rpc::AnswerEnvelope() : all.back();
 }
 
-uint32_t RequestTest::outcome(uint32_t uid, rpc::ClientMessage message) {
-  const rpc::ServerMessage answer = ask(uid, std::move(message));
+uint32_t RequestTest::outcome(uint32_t uid, rpc::RequestEnvelope message) {
+  const rpc::ServerMessage answer = ask(uid, std::move(message)).message();
   if (answer.has_error()) {
     said_ = answer.error().detail().empty() ? answer.error().message() : answer.error().detail();
     return answer.error().code();
@@ -62,7 +65,7 @@ uint32_t RequestTest::outcome(uint32_t uid, rpc::ClientMessage message) {
   return answer.action().failures(0).code();
 }
 
-rpc::ClientMessage RequestTest::submission(const Change& change) {
+rpc::RequestEnvelope RequestTest::submission(const Change& change) {
   rpc::ClientMessage message;
   std::string key = std::to_string(++requests_);
   key.resize(16, '.');
@@ -73,18 +76,18 @@ rpc::ClientMessage RequestTest::submission(const Change& change) {
 }
 
 uint32_t RequestTest::submit(uint32_t uid, const Change& change) {
-  const rpc::ServerMessage answer = ask(uid, submission(change));
+  const rpc::ServerMessage answer = ask(uid, submission(change)).message();
   if (answer.has_error()) said_ = answer.error().message() + answer.error().detail();
   return answer.submit().job_id();
 }
 
-rpc::ClientMessage RequestTest::cancel(uint32_t job_id) {
+rpc::RequestEnvelope RequestTest::cancel(uint32_t job_id) {
   rpc::ClientMessage message;
   message.mutable_signal()->mutable_filter()->add_jobs()->set_job_id(job_id);
   return message;
 }
 
-rpc::ClientMessage RequestTest::update(uint32_t job_id, const std::string& name, const std::string& value) {
+rpc::RequestEnvelope RequestTest::update(uint32_t job_id, const std::string& name, const std::string& value) {
   rpc::ClientMessage message;
   message.mutable_update_job()->mutable_job()->set_job_id(job_id);
   api::Field& field = *message.mutable_update_job()->add_fields();
@@ -93,7 +96,7 @@ rpc::ClientMessage RequestTest::update(uint32_t job_id, const std::string& name,
   return message;
 }
 
-rpc::ClientMessage RequestTest::change_of_accounts() {
+rpc::RequestEnvelope RequestTest::change_of_accounts() {
   rpc::ClientMessage message;
   message.mutable_update_accounts()->set_version(core().accounts->book().version());
   return message;
@@ -103,8 +106,8 @@ model::JobRecord RequestTest::shown(uint32_t job_id) {
   rpc::ClientMessage message;
   message.mutable_query_jobs()->mutable_filter()->set_all_states(true);
   message.mutable_query_jobs()->mutable_filter()->add_jobs()->set_job_id(job_id);
-  for (const rpc::ServerMessage& answer : ask_all(kRoot, message))
-    for (const model::JobRecord& job : answer.jobs().jobs())
+  for (const rpc::AnswerEnvelope& answer : ask_all(kRoot, message))
+    for (const model::JobRecord& job : answer.message().jobs().jobs())
       if (job.job_id() == job_id) return job;
   const auto stored = core().store.job(job_id);
   if (stored && *stored) return (*stored)->record;

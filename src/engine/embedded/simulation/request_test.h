@@ -20,7 +20,7 @@
 #include "engine/embedded/simulation/memory_store.h"
 #include "engine/embedded/simulation/request_engine.h"
 #include "model/job_record.pb.h"
-#include "rpc/messages.pb.h"
+#include "rpc/envelope.h"
 #include "store/testing.h"
 
 namespace minke::engine::simulation {
@@ -39,22 +39,22 @@ class RequestTest : public testing::Test {
   void restart();
 
   // Returns all messages of the answer, or the last one.
-  std::vector<rpc::ServerMessage> ask_all(uint32_t uid, rpc::ClientMessage message);
-  rpc::ServerMessage ask(uint32_t uid, rpc::ClientMessage message);
+  std::vector<rpc::AnswerEnvelope> ask_all(uint32_t uid, rpc::RequestEnvelope message);
+  rpc::AnswerEnvelope ask(uint32_t uid, rpc::RequestEnvelope message);
   // The code of the error in the answer; 0: none. what_was_said() has its text.
-  uint32_t outcome(uint32_t uid, rpc::ClientMessage message);
+  uint32_t outcome(uint32_t uid, rpc::RequestEnvelope message);
   const std::string& what_was_said() const { return said_; }
 
   using Change = std::function<void(model::JobSpec& spec)>;
-  rpc::ClientMessage submission(const Change& change = nullptr);
+  rpc::RequestEnvelope submission(const Change& change = nullptr);
   // Returns the job's id; 0: it was refused.
   uint32_t submit(uint32_t uid, const Change& change = nullptr);
-  static rpc::ClientMessage cancel(uint32_t job_id);
+  static rpc::RequestEnvelope cancel(uint32_t job_id);
   // Like scontrol update job.
-  static rpc::ClientMessage update(uint32_t job_id, const std::string& name, const std::string& value);
+  static rpc::RequestEnvelope update(uint32_t job_id, const std::string& name, const std::string& value);
 
   // For sacctmgr: a change of the current accounts, to be filled in.
-  rpc::ClientMessage change_of_accounts();
+  rpc::RequestEnvelope change_of_accounts();
 
   // The job as scontrol shows it to root.
   model::JobRecord shown(uint32_t job_id);
@@ -69,7 +69,7 @@ class RequestTest : public testing::Test {
   store::testing::TemporaryDirectory home_;
   config::Configuration config_;
   std::shared_ptr<MemoryStore> store_;
-  std::vector<rpc::ServerMessage> answers_;
+  std::vector<rpc::AnswerEnvelope> answers_;
   std::string said_;
   uint32_t requests_ = 0;
   std::unique_ptr<RequestEngine> engine_;  // the last member: it answers until its end

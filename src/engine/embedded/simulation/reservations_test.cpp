@@ -1,6 +1,8 @@
 // Reservations over time: they begin, end, recur, are removed and replace nodes, with the effects on jobs
 // inside and outside. machine_update_test.cpp has their creation and changes.
 #include "engine/embedded/scheduling/reservations.h"
+#include "api/field.pb.h"
+#include "api/updates.pb.h"
 
 #include <ctime>
 #include <initializer_list>
@@ -28,9 +30,9 @@ class ReservationsTest : public RequestTest {
     return change(api::UPDATE, name, fields, false);
   }
   uint32_t drain(const char* node) {
-    rpc::ClientMessage message;
-    message.mutable_update_node()->set_node_list(node);
-    add(*message.mutable_update_node()->mutable_fields(), {{"State", "DRAIN"}, {"Reason", "a fan"}});
+    rpc::RequestEnvelope message;
+    message.body<api::UpdateNodeRequest>().set_node_list(node);
+    add(*message.body<api::UpdateNodeRequest>().mutable_fields(), {{"State", "DRAIN"}, {"Reason", "a fan"}});
     return outcome(kRoot, message);
   }
   uint32_t submit_to(const std::string& reservation, uint32_t minutes, const Change& more = nullptr) {
@@ -59,8 +61,8 @@ class ReservationsTest : public RequestTest {
     }
   }
   uint32_t change(api::Change change, const std::string& name, Fields fields, bool defaults) {
-    rpc::ClientMessage message;
-    api::UpdateReservationRequest& request = *message.mutable_update_reservation();
+    rpc::RequestEnvelope message;
+    api::UpdateReservationRequest& request = message.body<api::UpdateReservationRequest>();
     request.set_change(change);
     request.set_name(name);
     if (defaults)
@@ -231,9 +233,9 @@ TEST_F(ReservationsTest, AMagneticOneDrawsItsUsersJobsIn) {
   ASSERT_EQ(state(drawn), JOB_RUNNING);
   EXPECT_EQ(shown(drawn).node_list(), "n3");
   EXPECT_EQ(shown(drawn).spec().reservation(), "magnet");
-  rpc::ClientMessage again;
-  again.mutable_requeue()->add_jobs()->set_job_id(drawn);
-  again.mutable_requeue()->set_hold(true);
+  rpc::RequestEnvelope again;
+  again.body<api::RequeueRequest>().add_jobs()->set_job_id(drawn);
+  again.body<api::RequeueRequest>().set_hold(true);
   EXPECT_EQ(outcome(kRoot, again), 0u) << what_was_said();
   engine().pass(5);
   EXPECT_EQ(state(drawn), JOB_PENDING);

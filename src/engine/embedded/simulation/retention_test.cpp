@@ -20,11 +20,11 @@ class RetentionTest : public RequestTest {
     engine().end_one(0, 0);
   }
   size_t recorded() {
-    rpc::ClientMessage message;
-    message.mutable_query_accounting();
+    rpc::RequestEnvelope message;
+    message.body<api::QueryAccountingRequest>();
     size_t count = 0;
-    for (const rpc::ServerMessage& part : ask_all(kRoot, message))
-      count += static_cast<size_t>(part.accounting().jobs_size());
+    for (const rpc::AnswerEnvelope& part : ask_all(kRoot, message))
+      count += static_cast<size_t>(part.read<api::AccountingReply>().jobs_size());
     return count;
   }
 };

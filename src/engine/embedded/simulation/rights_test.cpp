@@ -10,6 +10,7 @@
 #include "engine/embedded/simulation/request_test.h"
 #include "model/error.h"
 #include "model/trigger.pb.h"
+#include "rpc/envelope.h"
 #include "rpc/messages.pb.h"
 #include "rpc/schema.h"
 
@@ -157,7 +158,7 @@ class RightsTest : public RequestTest {
   // A cluster with two jobs of Alice's, an operator, an administrator, and a trigger of root's.
   Jobs begin(std::string_view settings = "") {
     start(settings);
-    rpc::ClientMessage levels = change_of_accounts();
+    Message levels = change_of_accounts().message();
     for (const auto& [uid, level] :
          {std::pair{kOperator, ADMIN_OPERATOR}, {kAdministrator, ADMIN_ADMINISTRATOR}}) {
       UserRecord& user = *levels.mutable_update_accounts()->add_users();
@@ -177,8 +178,8 @@ class RightsTest : public RequestTest {
     return jobs;
   }
   Message request(const Row& row, const Jobs& jobs) {
-    if (row.kind == Message::kSubmit) return submission();
-    if (row.kind == Message::kUpdateAccounts) return change_of_accounts();
+    if (row.kind == Message::kSubmit) return submission().message();
+    if (row.kind == Message::kUpdateAccounts) return change_of_accounts().message();
     Message message;
     row.fill(message, jobs);
     EXPECT_EQ(message.body_case(), row.kind);
@@ -226,9 +227,11 @@ TEST_F(RightsTest, PrivateJobsAreInNoListOfOthers) {
   const std::map<uint32_t, int> seen = {{kAlice, 1}, {kBob, 0}, {kOperator, 1}, {kRoot, 1}};
   for (const auto& [uid, count] : seen) {
     int shown = 0, runs = 0;
-    for (const rpc::ServerMessage& part : ask_all(uid, list)) shown += part.jobs().jobs_size();
+    for (const rpc::AnswerEnvelope& part : ask_all(uid, list))
+      shown += part.read<api::JobsReply>().jobs_size();
     EXPECT_EQ(shown, 2 * count) << uid;
-    for (const rpc::ServerMessage& part : ask_all(uid, record)) runs += part.accounting().jobs_size();
+    for (const rpc::AnswerEnvelope& part : ask_all(uid, record))
+      runs += part.read<api::AccountingReply>().jobs_size();
     EXPECT_EQ(runs, 2 * count) << uid;
   }
   EXPECT_EQ(outcome(kBob, cancel(jobs.running)), static_cast<uint32_t>(kInvalidJobId));
@@ -253,14 +256,14 @@ TEST_F(RightsTest, WhatAnOperatorHoldsHeReleases) {
 TEST_F(RightsTest, AnAdminLevelIsGivenAndTakenByAdministrators) {
   begin();
   const auto level = [&](uint32_t uid, AdminLevel value) {
-    Message change = change_of_accounts();
+    Message change = change_of_accounts().message();
     UserRecord& user = *change.mutable_update_accounts()->add_users();
     user.set_name(std::to_string(uid));
     user.set_admin_level(value);
     return change;
   };
   const auto removal = [&](uint32_t uid) {
-    Message change = change_of_accounts();
+    Message change = change_of_accounts().message();
     change.mutable_update_accounts()->add_removed_users(std::to_string(uid));
     return change;
   };
@@ -277,6 +280,32 @@ TEST_F(RightsTest, AnAdminLevelIsGivenAndTakenByAdministrators) {
   EXPECT_FALSE(core().rights->is_administrator(kBob));
   EXPECT_EQ(outcome(kAdministrator, removal(kBob)), kDone) << what_was_said();
   EXPECT_FALSE(core().rights->is_operator(kBob));
+}
+
+// The table of dispatch.cpp: none is left out.
+TEST_F(RightsTest, EveryKindOfRequestIsAnswered) {
+  const rpc::Schema& schema = rpc::Schema::of_program();
+  const auto& fields = schema.fields(schema.index_of("minke.rpc.ClientMessage"));
+  constexpr uint8_t kMessage = 11;  // what is none, as when it was sent first, is no kind
+  int kinds = 0;
+  for (size_t number = 2; number < fields.size(); ++number) {
+    if (fields[number].type != kMessage) continue;
+    ++kinds;
+    Message message;
+    const uint32_t tag = static_cast<uint32_t>(number) << 3 | 2;
+    std::string bytes;
+    for (uint32_t left = tag; bytes.empty() || left != 0; left >>= 7)
+      bytes += static_cast<char>((left & 0x7f) | (left >> 7 != 0 ? 0x80 : 0));
+    bytes += '\0';
+    ASSERT_TRUE(message.ParseFromString(bytes));
+    ASSERT_NE(message.body_case(), Message::BODY_NOT_SET) << number;
+    const auto answers = ask_all(kRoot, message);
+    ASSERT_FALSE(answers.empty()) << number;
+    for (const rpc::AnswerEnvelope& answer : answers)
+      EXPECT_EQ(rpc::error_of(answer.message()).message.find("does not know"), std::string::npos) << number;
+  }
+  EXPECT_GE(kinds, 40);
+  EXPECT_EQ(outcome(kRoot, Message()), static_cast<uint32_t>(kInternal));
 }
 
 }  // namespace

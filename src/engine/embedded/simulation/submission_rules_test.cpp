@@ -71,21 +71,21 @@ TEST_F(SubmissionRules, WhatIsRefused) {
 }
 
 TEST_F(SubmissionRules, AKeySubmitsOnce) {
-  rpc::ClientMessage message = submission();
-  const uint32_t job = ask(kAlice, message).submit().job_id();
+  rpc::RequestEnvelope message = submission();
+  const uint32_t job = ask(kAlice, message).read<api::SubmitReply>().job_id();
   ASSERT_NE(job, 0u);
-  EXPECT_EQ(ask(kAlice, message).submit().job_id(), job);
+  EXPECT_EQ(ask(kAlice, message).read<api::SubmitReply>().job_id(), job);
   EXPECT_EQ(outcome(kBob, message), static_cast<uint32_t>(kAccessDenied));
-  message.mutable_submit()->set_key("short");
+  message.body<api::SubmitRequest>().set_key("short");
   EXPECT_EQ(outcome(kAlice, message), static_cast<uint32_t>(kInternal));
 }
 
 TEST_F(SubmissionRules, ATestLeavesNothingBehind) {
-  rpc::ClientMessage message = submission();
-  message.mutable_submit()->set_test_only(true);
-  const rpc::ServerMessage answer = ask(kAlice, message);
-  EXPECT_EQ(answer.submit().node_list(), "n1");
-  EXPECT_EQ(answer.submit().start_time(), core().now());
+  rpc::RequestEnvelope message = submission();
+  message.body<api::SubmitRequest>().set_test_only(true);
+  const rpc::AnswerEnvelope answer = ask(kAlice, message);
+  EXPECT_EQ(answer.read<api::SubmitReply>().node_list(), "n1");
+  EXPECT_EQ(answer.read<api::SubmitReply>().start_time(), core().now());
   EXPECT_TRUE(core().state.jobs().empty());
 }
 
@@ -94,11 +94,11 @@ TEST_F(SubmissionRules, AtOnceOrNotAtAll) {
     spec.set_min_nodes(3);
     spec.set_exclusive(true);
   });
-  rpc::ClientMessage message = submission();
-  message.mutable_submit()->set_immediate(true);
+  rpc::RequestEnvelope message = submission();
+  message.body<api::SubmitRequest>().set_immediate(true);
   EXPECT_EQ(outcome(kAlice, message), static_cast<uint32_t>(kCannotStartImmediately));
-  rpc::ClientMessage held = submission([](JobSpec& spec) { spec.set_hold(true); });
-  held.mutable_submit()->set_immediate(true);
+  rpc::RequestEnvelope held = submission([](JobSpec& spec) { spec.set_hold(true); });
+  held.body<api::SubmitRequest>().set_immediate(true);
   EXPECT_EQ(outcome(kAlice, held), static_cast<uint32_t>(kDependency));
 }
 

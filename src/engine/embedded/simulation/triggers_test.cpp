@@ -1,5 +1,6 @@
 // strigger: which events fire a trigger, when its program runs with which arguments, and that it runs once.
 #include "engine/embedded/watching/triggers.h"
+#include "api/updates.pb.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -20,9 +21,10 @@ using namespace model;
 
 class TriggersTest : public RequestTest {
  protected:
-  static rpc::ClientMessage setting(TriggerEvent event, const std::function<void(Trigger&)>& more = nullptr) {
-    rpc::ClientMessage message;
-    Trigger& trigger = *message.mutable_set_triggers()->add_triggers();
+  static rpc::RequestEnvelope setting(TriggerEvent event,
+                                      const std::function<void(Trigger&)>& more = nullptr) {
+    rpc::RequestEnvelope message;
+    Trigger& trigger = *message.body<api::SetTriggersRequest>().add_triggers();
     trigger.set_event(event);
     trigger.set_program("/bin/page");
     if (more) more(trigger);
@@ -38,10 +40,10 @@ class TriggersTest : public RequestTest {
     };
   }
   void node(const char* list, const char* state) {
-    rpc::ClientMessage message;
-    message.mutable_update_node()->set_node_list(list);
+    rpc::RequestEnvelope message;
+    message.body<api::UpdateNodeRequest>().set_node_list(list);
     for (const auto& [name, value] : {std::pair{"State", state}, {"Reason", "a fan"}}) {
-      api::Field& field = *message.mutable_update_node()->add_fields();
+      api::Field& field = *message.body<api::UpdateNodeRequest>().add_fields();
       field.set_name(name);
       field.set_value(value);
     }
@@ -55,9 +57,9 @@ class TriggersTest : public RequestTest {
     });
   }
   int there() {
-    rpc::ClientMessage message;
-    message.mutable_query_triggers();
-    return ask(kRoot, message).triggers().triggers_size();
+    rpc::RequestEnvelope message;
+    message.body<api::QueryTriggersRequest>();
+    return ask(kRoot, message).read<api::TriggersReply>().triggers_size();
   }
   // What programs were told since it was last asked.
   using Told = std::vector<std::string>;
@@ -205,14 +207,15 @@ TEST_F(TriggersTest, OnesThatCannotBe) {
   EXPECT_EQ(set(TRIGGER_JOB_END, of_job(over)), static_cast<uint32_t>(kAlreadyDone));
   EXPECT_EQ(set(TRIGGER_NODE_UP), 0u);
   EXPECT_NE(set(TRIGGER_NODE_UP), 0u);  // the same once more
-  rpc::ClientMessage two = setting(TRIGGER_NODE_DOWN);
-  *two.mutable_set_triggers()->add_triggers() = setting(TRIGGER_NODE_UP, nowhere).set_triggers().triggers(0);
+  rpc::RequestEnvelope two = setting(TRIGGER_NODE_DOWN);
+  *two.body<api::SetTriggersRequest>().add_triggers() =
+      setting(TRIGGER_NODE_UP, nowhere).read<api::SetTriggersRequest>().triggers(0);
   EXPECT_NE(outcome(kRoot, two), 0u);
   EXPECT_EQ(there(), 1);  // all of them or none
-  rpc::ClientMessage clear;
-  clear.mutable_clear_triggers()->set_id(99);
+  rpc::RequestEnvelope clear;
+  clear.body<api::ClearTriggersRequest>().set_id(99);
   EXPECT_NE(outcome(kRoot, clear), 0u);
-  clear.mutable_clear_triggers()->set_id(1);
+  clear.body<api::ClearTriggersRequest>().set_id(1);
   EXPECT_EQ(outcome(kRoot, clear), 0u) << what_was_said();
   EXPECT_EQ(there(), 0);
 }

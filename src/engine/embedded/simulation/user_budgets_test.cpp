@@ -10,6 +10,7 @@
 #include "api/steps.pb.h"
 #include "api/submission.pb.h"
 #include "api/triggers.pb.h"
+#include "api/updates.pb.h"
 #include "engine/embedded/accounts/rights.h"
 #include "engine/embedded/server/budgets.h"
 #include "engine/embedded/simulation/programs.h"
@@ -38,9 +39,9 @@ class UserBudgets : public RequestTest {
       range.set_last(tasks - 1);
     });
   }
-  static rpc::ClientMessage hold(uint32_t array, uint32_t first, uint32_t last) {
-    rpc::ClientMessage message;
-    api::JobSelector& selector = *message.mutable_hold()->add_jobs();
+  static rpc::RequestEnvelope hold(uint32_t array, uint32_t first, uint32_t last) {
+    rpc::RequestEnvelope message;
+    api::JobSelector& selector = *message.body<api::HoldRequest>().add_jobs();
     selector.set_job_id(array);
     IndexRange& range = *selector.add_tasks();
     range.set_first(first);
@@ -70,8 +71,8 @@ TEST_F(UserBudgets, ARecordThatHasEndedCountsNoMore) {
   const uint32_t array = submit_array(kAlice, 100);
   EXPECT_EQ(outcome(kAlice, hold(array, 1, 1)), 0u);
   EXPECT_EQ(outcome(kAlice, hold(array, 2, 2)), static_cast<uint32_t>(EAGAIN));
-  rpc::ClientMessage one = cancel(array);
-  IndexRange& range = *one.mutable_signal()->mutable_filter()->mutable_jobs(0)->add_tasks();
+  rpc::RequestEnvelope one = cancel(array);
+  IndexRange& range = *one.body<api::SignalRequest>().mutable_filter()->mutable_jobs(0)->add_tasks();
   range.set_first(1);
   range.set_last(1);
   EXPECT_EQ(outcome(kAlice, one), 0u);
@@ -85,8 +86,8 @@ TEST_F(UserBudgets, TasksAreCancelledWhereNoRecordMayBeSplitOff) {
   const uint32_t array = submit_array(kAlice, 100);
   EXPECT_EQ(outcome(kAlice, hold(array, 1, 1)), 0u);
   EXPECT_EQ(outcome(kAlice, hold(array, 2, 2)), static_cast<uint32_t>(EAGAIN));
-  rpc::ClientMessage some = cancel(array);
-  IndexRange& range = *some.mutable_signal()->mutable_filter()->mutable_jobs(0)->add_tasks();
+  rpc::RequestEnvelope some = cancel(array);
+  IndexRange& range = *some.body<api::SignalRequest>().mutable_filter()->mutable_jobs(0)->add_tasks();
   range.set_first(2);
   range.set_last(9);
   EXPECT_EQ(outcome(kAlice, some), 0u) << what_was_said();
@@ -98,8 +99,8 @@ TEST_F(UserBudgets, ARecordIsCountedOnceWhateverBecomesOfIt) {
   EXPECT_EQ(outcome(kAlice, hold(array, 10, 19)), 0u);
   EXPECT_EQ(outcome(kAlice, hold(array, 12, 12)), 0u);
   EXPECT_EQ(used(kAlice, Budget::kSplitRecords), 2u);
-  rpc::ClientMessage change = update(array, "Comment", "mine");
-  IndexRange& range = *change.mutable_update_job()->mutable_job()->add_tasks();
+  rpc::RequestEnvelope change = update(array, "Comment", "mine");
+  IndexRange& range = *change.body<api::UpdateJobRequest>().mutable_job()->add_tasks();
   range.set_first(12);
   range.set_last(12);
   EXPECT_EQ(outcome(kAlice, change), 0u) << what_was_said();
@@ -120,11 +121,11 @@ class StoredBytes : public UserBudgets {
   }
   // The job's id; 0: it was refused, as what_was_said() tells.
   uint32_t submit_script(uint32_t uid, char letter) {
-    rpc::ClientMessage message = submission([](JobSpec& spec) { spec.set_hold(true); });
-    message.mutable_submit()->set_script("#!/bin/sh\n#" + std::string(40000, letter));
-    const rpc::ServerMessage answer = ask(uid, message);
-    said_ = answer.error().message() + answer.error().detail();
-    return answer.submit().job_id();
+    rpc::RequestEnvelope message = submission([](JobSpec& spec) { spec.set_hold(true); });
+    message.body<api::SubmitRequest>().set_script("#!/bin/sh\n#" + std::string(40000, letter));
+    const rpc::AnswerEnvelope answer = ask(uid, message);
+    said_ = rpc::error_of(answer.message()).message;
+    return answer.read<api::SubmitReply>().job_id();
   }
   std::string said_;
 };
@@ -162,8 +163,8 @@ TEST_F(StoredBytes, ChangesAndStepsArePaidForToo) {
   const uint32_t running = submit(self());
   ASSERT_EQ(state(running), JOB_RUNNING);
   const auto step = [&](char number) {
-    rpc::ClientMessage message;
-    api::CreateStepRequest& request = *message.mutable_create_step();
+    rpc::RequestEnvelope message;
+    api::CreateStepRequest& request = message.body<api::CreateStepRequest>();
     request.set_key(std::string(16, number));
     request.set_job_id(running);
     request.mutable_spec()->add_argv("true");
@@ -199,9 +200,9 @@ TEST_F(HelperProcesses, NoticesOfAnAllocationAreCounted) {
   limit(Budget::kHelperProcesses, 3, 3);
   const uint32_t job = submit(self(), [](JobSpec& spec) { spec.set_interactive(true); });
   ASSERT_EQ(state(job), JOB_RUNNING);
-  rpc::ClientMessage notice;
-  notice.mutable_notify()->mutable_job()->set_job_id(job);
-  notice.mutable_notify()->set_message("hello");
+  rpc::RequestEnvelope notice;
+  notice.body<api::NotifyRequest>().mutable_job()->set_job_id(job);
+  notice.body<api::NotifyRequest>().set_message("hello");
   for (int i = 0; i < 3; ++i) EXPECT_EQ(outcome(self(), notice), 0u) << what_was_said();
   EXPECT_EQ(running_.size(), 1u);  // one line after the other
   EXPECT_EQ(outcome(self(), notice), static_cast<uint32_t>(EAGAIN));
@@ -214,19 +215,19 @@ TEST_F(HelperProcesses, NoticesOfAnAllocationAreCounted) {
 
 TEST_F(HelperProcesses, ProgramsOfTriggersAreCounted) {
   limit(Budget::kHelperProcesses, 2, 2);
-  rpc::ClientMessage set;
+  rpc::RequestEnvelope set;
   for (const char* program : {"/bin/a", "/bin/b", "/bin/c"}) {
-    Trigger& trigger = *set.mutable_set_triggers()->add_triggers();
+    Trigger& trigger = *set.body<api::SetTriggersRequest>().add_triggers();
     trigger.set_event(TRIGGER_NODE_DRAINED);
     trigger.set_program(program);
     trigger.set_permanent(true);
   }
   ASSERT_EQ(outcome(kRoot, set), 0u) << what_was_said();
   const auto change = [&](const char* value) {
-    rpc::ClientMessage message;
-    message.mutable_update_node()->set_node_list("n1");
+    rpc::RequestEnvelope message;
+    message.body<api::UpdateNodeRequest>().set_node_list("n1");
     for (const auto& [name, text] : {std::pair{"State", value}, {"Reason", "a fan"}}) {
-      api::Field& field = *message.mutable_update_node()->add_fields();
+      api::Field& field = *message.body<api::UpdateNodeRequest>().add_fields();
       field.set_name(name);
       field.set_value(text);
     }

@@ -3,6 +3,7 @@
 //
 // Uses random clusters at random moments without limits of accounts, which records do not show.
 // MINKE_WORLD_SEED=N runs only that seed.
+#include "api/field.pb.h"
 #include "sched/world.h"
 
 #include <cstdlib>
@@ -15,7 +16,7 @@
 #include "api/submission.pb.h"
 #include "api/updates.pb.h"
 #include "engine/embedded/simulation/request_test.h"
-#include "rpc/merge.h"
+#include "rpc/envelope.h"
 #include "sched/test_cluster.h"
 #include "text/hostlist.h"
 #include "text/state.h"
@@ -43,30 +44,31 @@ class WorldFromRecords : public RequestTest, public testing::WithParamInterface<
     engine().pass(1);
   }
 
-  rpc::ServerMessage all_of(const rpc::ClientMessage& message) {
-    rpc::ServerMessage all;
-    for (rpc::ServerMessage& part : ask_all(kRoot, message)) rpc::merge_answer(all, std::move(part));
+  rpc::AnswerEnvelope all_of(const rpc::RequestEnvelope& message) {
+    rpc::AnswerEnvelope all;
+    for (rpc::AnswerEnvelope& part : ask_all(kRoot, message))
+      rpc::merge_answer(all.message(), std::move(part.message()));
     return all;
   }
 
   sched::WorldRecords records() {
     sched::WorldRecords records;
-    rpc::ClientMessage message;
-    message.mutable_query_jobs()->mutable_filter()->set_all_states(true);
-    const auto jobs = all_of(message).jobs();
+    rpc::RequestEnvelope message;
+    message.body<api::QueryJobsRequest>().mutable_filter()->set_all_states(true);
+    const auto jobs = all_of(message).read<api::JobsReply>();
     now_ = jobs.now();
     records.jobs.assign(jobs.jobs().begin(), jobs.jobs().end());
-    message.mutable_query_nodes();
-    const auto nodes = all_of(message).nodes();
+    message.body<api::QueryNodesRequest>();
+    const auto nodes = all_of(message).read<api::NodesReply>();
     records.nodes.assign(nodes.nodes().begin(), nodes.nodes().end());
-    message.mutable_query_partitions();
-    const auto partitions = all_of(message).partitions();
+    message.body<api::QueryPartitionsRequest>();
+    const auto partitions = all_of(message).read<api::PartitionsReply>();
     records.partitions.assign(partitions.partitions().begin(), partitions.partitions().end());
-    message.mutable_query_reservations();
-    const auto reservations = all_of(message).reservations();
+    message.body<api::QueryReservationsRequest>();
+    const auto reservations = all_of(message).read<api::ReservationsReply>();
     records.reservations.assign(reservations.reservations().begin(), reservations.reservations().end());
-    message.mutable_query_licenses();
-    const auto licenses = all_of(message).licenses();
+    message.body<api::QueryLicensesRequest>();
+    const auto licenses = all_of(message).read<api::LicensesReply>();
     for (const api::License& license : licenses.licenses())
       records.licenses.push_back({license.name(), license.total(), license.used()});
     return records;
@@ -80,9 +82,9 @@ class WorldFromRecords : public RequestTest, public testing::WithParamInterface<
   }
 
   api::ExplainJobReply explain(uint32_t job_id) {
-    rpc::ClientMessage message;
-    message.mutable_explain_job()->mutable_job()->set_job_id(job_id);
-    return ask(kRoot, message).explanation();
+    rpc::RequestEnvelope message;
+    message.body<api::ExplainJobRequest>().mutable_job()->set_job_id(job_id);
+    return ask(kRoot, message).read<api::ExplainJobReply>();
   }
 
   // Every job that waits or runs. The result: of how many that wait a start is known.
@@ -189,8 +191,8 @@ class WorldFromRecords : public RequestTest, public testing::WithParamInterface<
   }
 
   void submit_one(Random& random) {
-    rpc::ClientMessage message = submission([&](JobSpec& spec) { draw(random, spec); });
-    api::SubmitRequest& request = *message.mutable_submit();
+    rpc::RequestEnvelope message = submission([&](JobSpec& spec) { draw(random, spec); });
+    api::SubmitRequest& request = message.body<api::SubmitRequest>();
     if (random.one_in(12) && !request.spec().has_array()) {
       JobSpec spec = request.spec();
       spec.set_ntasks(2);
@@ -201,24 +203,25 @@ class WorldFromRecords : public RequestTest, public testing::WithParamInterface<
       for (int i = 0; i < 2; ++i) *request.add_het_components() = spec;
     }
     const uint32_t uid = random.one_in(3) ? kBob : kAlice;
-    if (const uint32_t job = ask(uid, message).submit().job_id()) jobs_.push_back(job);
+    if (const uint32_t job = ask(uid, message).read<api::SubmitReply>().job_id()) jobs_.push_back(job);
   }
 
   void act(Random& random) {
     const uint32_t job = jobs_[random.up_to(static_cast<uint32_t>(jobs_.size() - 1))];
-    rpc::ClientMessage message;
+    rpc::RequestEnvelope message;
     switch (random.up_to(4)) {
       case 0:
-        message.mutable_suspend()->add_jobs()->set_job_id(job);
-        message.mutable_suspend()->set_resume(random.one_in(2));
+        message.body<api::SuspendRequest>().add_jobs()->set_job_id(job);
+        message.body<api::SuspendRequest>().set_resume(random.one_in(2));
         break;
       case 1:
         message = update(job, "TimeLimit", std::to_string(60 + 30 * random.up_to(4)));
         break;
       case 2:
-        message.mutable_update_node()->set_node_list(random.one_in(2) ? "n2" : "m[3-4]");
-        add(*message.mutable_update_node()->mutable_fields(), "State", random.one_in(2) ? "DRAIN" : "RESUME");
-        add(*message.mutable_update_node()->mutable_fields(), "Reason", "a fan is broken");
+        message.body<api::UpdateNodeRequest>().set_node_list(random.one_in(2) ? "n2" : "m[3-4]");
+        add(*message.body<api::UpdateNodeRequest>().mutable_fields(), "State",
+            random.one_in(2) ? "DRAIN" : "RESUME");
+        add(*message.body<api::UpdateNodeRequest>().mutable_fields(), "Reason", "a fan is broken");
         break;
       case 3:
         // In records the order of ends within a second is not told: none ends here but those that wait.
@@ -226,16 +229,16 @@ class WorldFromRecords : public RequestTest, public testing::WithParamInterface<
         message = cancel(job);
         break;
       default:
-        message.mutable_hold()->add_jobs()->set_job_id(job);
-        message.mutable_hold()->set_kind(random.one_in(2) ? api::HoldRequest::RELEASE
-                                                          : api::HoldRequest::HOLD);
+        message.body<api::HoldRequest>().add_jobs()->set_job_id(job);
+        message.body<api::HoldRequest>().set_kind(random.one_in(2) ? api::HoldRequest::RELEASE
+                                                                   : api::HoldRequest::HOLD);
     }
     ask(kRoot, message);
   }
 
   void reserve() {
-    rpc::ClientMessage message;
-    api::UpdateReservationRequest& request = *message.mutable_update_reservation();
+    rpc::RequestEnvelope message;
+    api::UpdateReservationRequest& request = message.body<api::UpdateReservationRequest>();
     request.set_change(api::CREATE);
     request.set_name("kept");
     add(*request.mutable_fields(), "Nodes", "m[1-2]");

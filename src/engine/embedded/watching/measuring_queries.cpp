@@ -9,7 +9,7 @@
 #include "engine/embedded/core.h"
 #include "engine/embedded/scheduling/nodes.h"
 #include "engine/embedded/watching/measuring.h"
-#include "rpc/messages.pb.h"
+#include "rpc/envelope.h"
 
 namespace minke::engine {
 
@@ -26,8 +26,8 @@ void Measuring::query(const api::QueryMeasurementsRequest& request, Viewer viewe
 }
 
 void Measuring::answer(const api::QueryMeasurementsRequest& request, Viewer viewer, const Part& part) {
-  rpc::ServerMessage message;
-  api::MeasurementsReply& reply = *message.mutable_measurements();
+  rpc::AnswerEnvelope message;
+  api::MeasurementsReply& reply = message.body<api::MeasurementsReply>();
   reply.set_now(core_.now());
   add_running(request, viewer, reply);
   if (!request.filter().jobs().empty()) add_ended(request, viewer, reply);
@@ -45,7 +45,7 @@ void Measuring::answer(const api::QueryMeasurementsRequest& request, Viewer view
       *machine.add_gpu_devices() = device;
     }
   }
-  part(message, true);
+  part(message.message(), true);
 }
 
 void Measuring::add_running(const api::QueryMeasurementsRequest& request, Viewer viewer,
