@@ -166,6 +166,31 @@ TEST_F(MigrationTest, WhatIsOfNoKindOrWasSetAsideIsKept) {
   EXPECT_TRUE(store->load()->rows.read(kNodes).empty());
 }
 
+// Its tables begin elsewhere than a new one's.
+TEST_F(MigrationTest, AMigratedDatabaseSurvivesTheLossOfItsFirstPage) {
+  constexpr int kCount = 2000;
+  std::string sql = "BEGIN;";
+  for (int i = 0; i < kCount; ++i) {
+    const std::string name = "n" + std::to_string(1000 + i);  // with field 1, of five bytes, it is a record
+    sql += "INSERT INTO settings VALUES('node " + name + "', CAST(x'0a05' || '" + name + "' AS BLOB));";
+  }
+  for (int i = 0; i < kCount; ++i)
+    sql += "INSERT INTO series VALUES(" + std::to_string(i) + ", zeroblob(300));";
+  execute(sql + "COMMIT;");
+  {
+    const auto store = testing::open_store(path);
+    EXPECT_THAT(store->load()->rows.read(store::kNodes), SizeIs(kCount));
+  }
+  {
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    file << std::string(4096, '\xff');
+  }
+  const auto done = repair(path);
+  ASSERT_TRUE(done) << done.error().message;
+  const auto store = testing::open_store(path);
+  EXPECT_THAT(store->load()->rows.read(store::kNodes), SizeIs(kCount));
+}
+
 // The repair keeps its schema; the next daemon migrates it.
 TEST_F(MigrationTest, AnEarlierDatabaseThatIsDamagedKeepsItsSettings) {
   constexpr int kNodes = 2000;

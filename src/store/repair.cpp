@@ -15,7 +15,9 @@
 
 #include "model/lasting_state.pb.h"
 #include "os/fd.h"
+#include "store/emptied.h"
 #include "store/rescue.h"
+#include "store/roots.h"
 #include "store/schema.h"
 #include "store/sqlite.h"
 #include "store/tables.h"
@@ -266,6 +268,7 @@ Status exchange(const std::string& path, const std::string& fresh, const std::st
   if (std::rename(path.c_str(), aside.c_str()) != 0) return failure_from_errno(aside, errno);
   (void)std::rename((path + "-wal").c_str(), (aside + "-wal").c_str());
   ::unlink((path + "-shm").c_str());
+  (void)std::rename(roots_path(path).c_str(), roots_path(aside).c_str());
   if (std::rename(fresh.c_str(), path.c_str()) != 0) return failure_from_errno(path, errno);
   return sync_with_directory(path);
 }
@@ -328,6 +331,7 @@ Result<Repair> repair(const std::string& path) {
   if (!lock) return failure_from_errno(path + "-lock", errno);
   if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0)
     return failure("the database is in use: stop the daemon first (minke down --keep-jobs)", EBUSY);
+  if (const Status there = check_not_emptied(path, {}); !there) return failure(there.error());
   Repair result;
   const std::string fresh = path + ".repaired";
   {

@@ -88,6 +88,47 @@ TEST_F(RepairTest, SavesWhatIsBehindADamagedFirstPage) {
   }
 }
 
+// As one has that was migrated, or restored from a copy: its tables begin elsewhere.
+TEST_F(RepairTest, SavesWhatIsBehindTheFirstPageOfACompactedDatabase) {
+  {
+    auto connection = Connection::open(path, SQLITE_OPEN_READWRITE, "");
+    ASSERT_TRUE((*connection)
+                    ->execute("DROP INDEX jobs_by_array; VACUUM; CREATE INDEX jobs_by_array ON "
+                              "jobs(array_job_id, array_task_id, outcome) WHERE array_job_id IS NOT NULL"));
+  }
+  EXPECT_EQ(jobs(), kJobs);  // a daemon has used it
+  damage(0, 1);
+  EXPECT_FALSE(Store::open(path));
+  const auto done = repair(path);
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ(jobs(), kJobs);
+  EXPECT_TRUE(std::filesystem::exists(done->kept_as + "-roots"));
+}
+
+TEST_F(RepairTest, ANoteOfAnotherDatabaseDoesNoHarm) {
+  std::ofstream(path + "-roots") << "schema 3\njobs 400\n";
+  damage(0, 1);
+  const auto done = repair(path);
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ(jobs(), kJobs);
+}
+
+TEST_F(RepairTest, AnEmptyFileInPlaceOfADatabaseIsNoNewOne) {
+  std::filesystem::resize_file(path, 0);
+  for (const Status& done : {Store::open(path).has_value() ? Status() : failure(Store::open(path).error()),
+                             repair(path).has_value() ? Status() : failure(repair(path).error())}) {
+    ASSERT_FALSE(done);
+    EXPECT_THAT(done.error().message, ::testing::HasSubstr("there was a cluster here"));
+  }
+  std::filesystem::remove(path + "-roots");
+  const std::string journal = directory.file("journal");
+  std::ofstream(journal) << "x";
+  EXPECT_FALSE(Store::open(path, {.vfs = {}, .signs = {directory.file("none"), journal}}));
+  EXPECT_EQ(std::filesystem::file_size(path), 0U);
+  std::filesystem::remove(path);
+  EXPECT_TRUE(Store::open(path, {.vfs = {}, .signs = {journal}})) << "who removes it means a new one";
+}
+
 TEST_F(RepairTest, SavesWhatIsBeforeTheEndOfAFileThatWasCutOff) {
   const auto size = std::filesystem::file_size(path);
   for (const auto left : {size - 4096, size / 2 + 7, size / 4 / 4096 * 4096}) {

@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "os/fd.h"
+#include "store/roots.h"
 #include "store/schema.h"
 #include "store/sqlite.h"
 
@@ -57,68 +58,100 @@ std::optional<bool> is_index(uint8_t kind) {
   return std::nullopt;
 }
 
-Result<std::vector<uint64_t>> roots_of(Connection& connection) {
-  std::vector<uint64_t> roots;
-  auto rows = connection.prepare("SELECT rootpage FROM sqlite_schema WHERE rootpage > 1");
-  if (!rows) return failure(rows.error());
-  for (;;) {
-    auto row = rows->step();
-    if (!row) return failure(row.error());
-    if (!*row) return roots;
-    roots.push_back(static_cast<uint64_t>(rows->integer(0)));
-  }
-}
-
+// A table or an index.
+struct Tree {
+  uint64_t root = 0;
+  std::optional<bool> index;
+};
 struct NewDatabase {
   Page first{};
-  std::vector<uint64_t> roots;
-  std::vector<std::optional<bool>> kinds;  // of the roots
+  std::vector<Tree> trees;
 };
 
-Result<NewDatabase> make_new_database(const std::string& path) {
+Status make_database(const std::string& path, int64_t schema, Roots& made) {
   remove_database(path);
-  NewDatabase made;
-  {
-    auto connection = Connection::open(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, "");
-    if (!connection) return failure(connection.error());
-    if (const Status done = prepare_database(**connection, false, kSchema); !done)
-      return failure(done.error());
-    auto roots = roots_of(**connection);
-    if (!roots) return failure(roots.error());
-    made.roots = std::move(*roots);
+  auto connection = Connection::open(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, "");
+  if (!connection) return failure(connection.error());
+  if (const Status done = prepare_database(**connection, false, schema); !done) return done;
+  auto roots = roots_of(**connection);
+  if (!roots) return failure(roots.error());
+  made = std::move(*roots);
+  return {};
+}
+
+Status move_roots(const std::string& path, const Roots& to) {
+  auto connection = Connection::open(path, SQLITE_OPEN_READWRITE, "");
+  if (!connection) return failure(connection.error());
+  if (const Status done = (*connection)->execute("PRAGMA writable_schema = ON"); !done) return done;
+  auto update = (*connection)->prepare("UPDATE sqlite_schema SET rootpage = ?2 WHERE name = ?1");
+  if (!update) return failure(update.error());
+  for (const auto& [name, page] : to.pages) {
+    update->bind_text(1, name);
+    update->bind(2, static_cast<int64_t>(page));
+    if (const Status done = update->run(); !done) return done;
   }
+  return {};
+}
+
+Status read_trees(const std::string& path, const Roots& roots, const Roots& elsewhere, NewDatabase& made) {
   const os::UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file || !read_page(file.get(), 1, made.first)) return failure_from_errno(path, errno);
-  for (const uint64_t root : made.roots) {
+  if (!file) return failure_from_errno(path, errno);
+  for (const auto& [name, root] : roots.pages) {
     Page page;
-    made.kinds.push_back(read_page(file.get(), root, page) ? is_index(page[0]) : std::nullopt);
+    const auto at = elsewhere.pages.find(name);
+    if (at == elsewhere.pages.end()) return failure("it is not noted where the table " + name + " begins");
+    made.trees.push_back({at->second, read_page(file.get(), root, page) ? is_index(page[0]) : std::nullopt});
   }
+  return {};
+}
+
+Result<Page> first_page_of(const std::string& path) {
+  Page page;
+  const os::UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file || !read_page(file.get(), 1, page)) return failure_from_errno(path, errno);
+  return page;
+}
+
+// `noted`: where its first page says that its trees begin; null: where they do.
+Result<NewDatabase> make_new_database(const std::string& path, const Roots* noted) {
+  Roots roots;
+  NewDatabase made;
+  Status done = make_database(path, noted != nullptr ? noted->schema : kSchema, roots);
+  if (done) done = read_trees(path, roots, noted != nullptr ? *noted : roots, made);
+  if (done && noted != nullptr) done = move_roots(path, *noted);
+  const auto first = done ? first_page_of(path) : failure(done.error());
   remove_database(path);
+  if (!first) return failure(first.error());
+  made.first = *first;
   return made;
 }
 
-// Whether most of its tables begin where a new database's do.
+// Whether most of its tables begin where the new database's first page says.
 bool has_tables_of(const NewDatabase& made, int file) {
   size_t alike = 0, other = 0;
-  for (size_t i = 0; i < made.roots.size(); ++i) {
+  for (const Tree& tree : made.trees) {
     Page page;
-    if (!read_page(file, made.roots[i], page)) continue;
+    if (!read_page(file, tree.root, page)) continue;
     const auto kind = is_index(page[0]);
     if (!kind) continue;
-    ++(kind == made.kinds[i] ? alike : other);
+    ++(kind == tree.index ? alike : other);
   }
   return alike > other;
 }
 
 Status replace_first_page(const std::string& path, const std::string& copy, int file) {
-  auto made = make_new_database(copy + "-new");
-  if (!made) return failure(made.error());
-  if (!has_tables_of(*made, file))
-    return failure(path +
-                   " is no database of this program and version, or nothing of it is left: move it away");
-  std::memset(&made->first[kFreePages], 0, kFreePagesBytes);
-  distrust_size(made->first);
-  return write_first_page(file, made->first);
+  const auto noted = noted_roots(path);
+  const bool is_known = noted && noted->schema >= 1 && noted->schema <= kSchema;
+  for (const Roots* roots : {is_known ? &*noted : nullptr, static_cast<const Roots*>(nullptr)}) {
+    auto made = make_new_database(copy + "-new", roots);
+    if (!made && roots == nullptr) return failure(made.error());
+    if (!made || !has_tables_of(*made, file)) continue;
+    std::memset(&made->first[kFreePages], 0, kFreePagesBytes);
+    distrust_size(made->first);
+    return write_first_page(file, made->first);
+  }
+  return failure(path +
+                 " is no database of this program and version, or nothing of it is left: move it away");
 }
 
 }  // namespace

@@ -1,8 +1,9 @@
 // A copy of a database that SQLite refuses as a whole: its first page is damaged, or its end is missing.
 //
-// The first page says where each table begins. Every database that this schema has made says the same there,
-// so a new one's may take its place. A database that was migrated from an earlier schema has its tables
-// elsewhere: pages of another kind are at those places then, and it is left alone. Blocking; for repair.h.
+// The first page says where each table begins. A new database's takes its place, with those places as they
+// are noted beside the database (roots.h). Without a note, it is tried with the new database's own places,
+// where all tables are that this schema has made. If pages of another kind are there, the database is left
+// alone. Blocking; for repair.h.
 #pragma once
 
 #include <string>

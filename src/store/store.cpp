@@ -12,7 +12,9 @@
 #include "model/measurement.pb.h"
 #include "os/fd.h"
 #include "os/log.h"
+#include "store/emptied.h"
 #include "store/reader.h"
+#include "store/roots.h"
 #include "store/rows.h"
 #include "store/schema.h"
 #include "store/writer.h"
@@ -123,6 +125,7 @@ Result<std::unique_ptr<Store>> SqliteStore::open(const std::string& path, const 
   store->lock_ = std::move(*lock);
   // Another file layer decides itself what a path is.
   if (options.vfs.empty()) {
+    if (auto there = check_not_emptied(path, options.signs); !there) return failure(there.error());
     if (auto created = create_file(path); !created) return failure(created.error());
     if (auto synced = sync_directory(path); !synced) return failure(synced.error());
   }
@@ -132,6 +135,11 @@ Result<std::unique_ptr<Store>> SqliteStore::open(const std::string& path, const 
   if (auto prepared = prepare_database(**connection, options.sync); !prepared)
     return failure(prepared.error());
   if (auto synced = sync_log(**connection); !synced) return failure(synced.error());
+  if (options.vfs.empty()) {
+    if (auto noted = note_roots(**connection); !noted)
+      os::log_warning("the database could not be saved if its first page were damaged: " +
+                      noted.error().message);
+  }
   auto writer = Writer::start(std::move(*connection), options.checkpoint_pages);
   if (!writer) return failure(writer.error());
   store->writer_ = std::move(*writer);

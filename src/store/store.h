@@ -109,6 +109,8 @@ struct Options {
   // Length of the log, in pages of 4 KiB, at which it is folded into the database. A page that many commits
   // change is then copied once.
   int checkpoint_pages = 1000;
+  std::vector<std::string> signs =
+      {};  // of a cluster that lived: then an empty file is no new database (emptied.h)
 };
 
 class Store {

@@ -45,6 +45,7 @@
 #include "node/control_groups.h"
 #include "node/discovery.h"
 #include "node/launch.pb.h"
+#include "node/launcher.h"
 #include "node/launcher_client.h"
 #include "node/leave_job.h"
 #include "node/stub_launcher.h"
@@ -314,7 +315,11 @@ Status Daemon::start() {
   if (!config) return failure(config.error());
   if (config->shared && ::geteuid() != 0)
     return failure("the daemon of a shared cluster must run as root", EPERM);
-  auto opened = store::Store::open(os::database_path(options_.home), {.sync = options_.sync, .vfs = {}});
+  auto opened =
+      store::Store::open(os::database_path(options_.home),
+                         {.sync = options_.sync,
+                          .vfs = {},
+                          .signs = {node::launcher_journal_path(options_.home), options_.home + "/spool"}});
   if (!opened) return failure(opened.error());
   store_ = std::move(*opened);
   if (const Status prepared = prepare_tmp(*config); !prepared) return prepared;
