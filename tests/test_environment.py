@@ -239,6 +239,23 @@ def test_login_shells_keep_the_clusters_commands(cluster, home, line, profile):
     assert cluster.job(job)["ExitCode"] == ("1:0" if "-le" in line else "7:0")
 
 
+@pytest.mark.minke_only
+def test_login_shells_inside_a_job_keep_the_clusters_commands(cluster, home):
+    """`bash -lc sbatch`, and scripts of others that are login shells; what the user has bash read himself is left to him."""
+    profile = home / ".bash_profile"
+    profile.write_text(profile.read_text().replace(" BASH_ENV=/nonexistent", ""))
+    inner = cluster.script("#!/bin/bash -l\ncommand -v squeue; sh -c 'command -v scontrol'\n", "inner.sh")
+    inner.chmod(0o755)
+    job = cluster.submit("bash -lc 'echo $PROFILE; command -v sbatch; echo $MINKE_HOME'; ./inner.sh; bash -c 'command -v squeue'\n"
+                         "PATH=$HOME/slurm:$PATH bash -c 'command -v squeue'\n"
+                         f"srun --ntasks=1 bash -lc 'command -v sinfo sbatch'; BASH_ENV={home}/own bash -lc 'command -v sbatch'",
+                         env={"HOME": str(home), "MODULEPATH_ROOT": "/nonexistent", "BASH_ENV": None})  # or Lmod's profile sets BASH_ENV
+    ours, real = cluster.home / "bin", home / "slurm"
+    assert cluster.output(job).splitlines() == [
+        ".bash_profile", f"{ours}/sbatch", str(cluster.home), f"{ours}/squeue", f"{ours}/scontrol", f"{ours}/squeue",
+        f"{real}/squeue", f"{ours}/sinfo", f"{ours}/sbatch", f"{real}/sbatch"]
+
+
 CYLC = """#!/bin/bash -l
 # ++++ THIS IS A CYLC JOB SCRIPT ++++
 export CYLC_TASK_JOB=1/foo/01

@@ -258,7 +258,7 @@ def test_what_is_not_used_delays_no_job(new_cluster, shell):
 def test_without_a_scan_jobs_have_nothing_more(cluster):
     id = cluster.submit("env; type module")
     text = cluster.output(id)
-    assert "BASH_FUNC_module" not in text and "BASH_ENV" not in text
+    assert "BASH_FUNC_module" not in text and "software/init" not in text
 
 
 def test_its_scripts_are_shown_as_they_were(site):

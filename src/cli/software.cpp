@@ -50,7 +50,8 @@ Status write_init(const std::string& home) {
   if (const Status made = os::make_directories(directory, 0755); !made) return made;
   if (::chmod(directory.c_str(), 0755) != 0) return failure_from_errno(directory, errno);
   for (const auto& [name, text] :
-       {std::pair<std::string, std::string>{"sh", software::posix_init(minke_of(home), home)},
+       {std::pair<std::string, std::string>{
+            "sh", software::posix_init(minke_of(home), home) + software::login_shell_init(home)},
         {"csh", software::csh_init(minke_of(home), home)},
         {"job_environment", software::job_environment(minke_of(home), home)}}) {
     if (const Status written = os::replace_file(directory + "/" + name, text, 0644); !written) return written;

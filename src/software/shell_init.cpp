@@ -43,6 +43,12 @@ std::string csh_functions(const std::string& minke) {
          "/libexec/ml_cmd \\!*`'\n";
 }
 
+std::string login_shell_init(const std::string& home) {
+  return "if [ -n \"${SLURM_JOB_ID:-}\" ] && [ -n \"${BASH_VERSION:-}\" ] && shopt -q login_shell; then\n"
+         "  export MINKE_HOME=" +
+         text::shell_quoted(home) + "\n  " + commands_in_front() + "\nfi\n";
+}
+
 std::string posix_init(const std::string& minke, const std::string& home) {
   return posix_functions(minke) +
          "if [ -n \"${BASH_VERSION:-}\" ]; then\n"

@@ -24,4 +24,8 @@ std::string job_environment(const std::string& minke, const std::string& home);
 // Returns a command for any shell but csh: puts the commands of $MINKE_HOME in front of all others on PATH.
 std::string commands_in_front();
 
+// Returns lines for BASH_ENV, which bash reads after the profile: in a job's login shell, whose profile sets
+// PATH anew, the commands of the job's cluster are in front again. Other shells are left as they are.
+std::string login_shell_init(const std::string& home);
+
 }  // namespace minke::software

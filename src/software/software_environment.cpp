@@ -1,5 +1,7 @@
 #include "software/software_environment.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
@@ -10,6 +12,8 @@
 #include "os/files.h"
 #include "os/log.h"
 #include "os/minke_home.h"
+#include "software/shell_init.h"
+#include "software/software_home.h"
 #include "text/number.h"
 
 namespace minke::software {
@@ -19,13 +23,15 @@ namespace {
 constexpr size_t kMaxBytes = size_t{1} << 16;
 constexpr size_t kMostOfInterpreter = 250;  // BINPRM_BUF_SIZE is 256
 
-// Whether the block has a value of the user's; one from Lmod's own set-up does not count.
-bool is_users_own(std::string_view block, std::string_view name) {
+// Whether the block has a value of the user's. One from a job's environment does not count and, if `modules`
+// take the place of Lmod's, one from Lmod's own set-up.
+bool is_users_own(std::string_view block, std::string_view name, bool modules = true) {
   while (!block.empty()) {
     const std::string_view line = block.substr(0, block.find('\0'));
     block.remove_prefix(std::min(block.size(), line.size() + 1));
     if (line.size() > name.size() && line.starts_with(name) && line[name.size()] == '=')
-      return line.find("/lmod/init/") == std::string_view::npos;
+      return !line.ends_with(kLoginShellFile) &&
+             (!modules || line.find("/lmod/init/") == std::string_view::npos);
   }
   return false;
 }
@@ -110,7 +116,10 @@ void SoftwareEnvironment::load(const std::string& home) {
   variables_.clear();
   minke_ = os::bin_path(home) + "/minke";
   const auto text = os::read_file(home + "/software/init/job_environment", kMaxBytes);
+  has_modules_ = text.has_value();
   if (!text) {
+    if (const std::string path = login_shell_path(home); ::access(path.c_str(), R_OK) == 0)
+      variables_.push_back({"BASH_ENV=" + path, true});
     if (text.error().code != ENOENT) os::log_warning("modules: " + text.error().message);
     return;
   }
@@ -121,10 +130,17 @@ void SoftwareEnvironment::load(const std::string& home) {
   }
 }
 
+Status SoftwareEnvironment::write_login_shell_file(const std::string& home) {
+  const std::string path = login_shell_path(home);
+  const std::string text = "# bash reads this in jobs (BASH_ENV).\n" + login_shell_init(home);
+  if (const auto there = os::read_file(path, kMaxBytes); there && *there == text) return {};
+  return os::replace_file(path, text, 0644);
+}
+
 void SoftwareEnvironment::add_to(std::vector<std::string>& variables, std::string_view block) const {
   for (const Variable& variable : variables_) {
     if (variable.if_unset &&
-        is_users_own(block, std::string_view(variable.line).substr(0, variable.line.find('='))))
+        is_users_own(block, std::string_view(variable.line).substr(0, variable.line.find('=')), has_modules_))
       continue;
     variables.push_back(variable.line);
   }
@@ -160,7 +176,7 @@ std::string SoftwareEnvironment::spooled(std::string_view script) const {
   if (minke_.empty() || !script.starts_with("#!")) return std::string(script);
   const std::string_view line = script.substr(0, script.find('\n'));
   const std::string_view command = text::trim(line.substr(2));
-  const bool uses_modules = !variables_.empty() && (mentions(script, "module") || mentions(script, "ml"));
+  const bool uses_modules = has_modules_ && (mentions(script, "module") || mentions(script, "ml"));
   if (!is_login_shell(command) && !(uses_modules && lacks_functions(command))) return std::string(script);
   std::string interpreter = "#!" + minke_ + " script-shell " + std::string(command);
   std::replace(interpreter.begin(), interpreter.end(), '\t', ' ');

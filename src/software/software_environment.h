@@ -1,12 +1,14 @@
-// The additions for jobs if modules are set up (`minke software scan`): variables, and shells
-// that know `module`.
+// The additions for jobs: login shells that keep the cluster's commands and, if modules are set up (`minke
+// software scan`), variables, and shells that know `module`.
 //
-// Read at start and at `scontrol reconfigure`; empty if there are no modules. The state's thread.
+// Read at start and at `scontrol reconfigure`. The state's thread.
 #pragma once
 
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "base/result.h"
 
 namespace minke::model {
 class ProxySettings;
@@ -17,6 +19,8 @@ namespace minke::software {
 class SoftwareEnvironment {
  public:
   void load(const std::string& home);
+  // Writes what login shells in jobs read, for the daemon alone.
+  static Status write_login_shell_file(const std::string& home);
 
   // Adds the variables, except those that the user may set and that are in the block (NAME=VALUE,
   // each ended by NUL).
@@ -36,6 +40,7 @@ class SoftwareEnvironment {
     bool if_unset;
   };
   std::vector<Variable> variables_;
+  bool has_modules_ = false;
   std::string minke_;  // the program; empty: not loaded
 };
 

@@ -51,6 +51,26 @@ TEST_F(SoftwareEnvironmentTest, TheUsersOwnIsKeptWhereItMayBe) {
   EXPECT_THAT(variables, ElementsAre("F%%=() { x=1; }", "BASH_ENV=/m"));
 }
 
+TEST_F(SoftwareEnvironmentTest, WithoutModulesBashReadsWhatLoginShellsNeed) {
+  ASSERT_TRUE(SoftwareEnvironment::write_login_shell_file(home_));
+  SoftwareEnvironment software;
+  software.load(home_);
+  const std::string ours = "BASH_ENV=" + home_ + "/login-shell.sh";
+  const auto added = [&](std::string block) {
+    block.push_back('\0');
+    std::vector<std::string> variables;
+    software.add_to(variables, block);
+    return variables;
+  };
+  EXPECT_THAT(added("A=1"), ElementsAre(ours));
+  EXPECT_THAT(added("BASH_ENV=/another/home/login-shell.sh"), ElementsAre(ours));
+  for (const char* own : {"BASH_ENV=/own", "BASH_ENV=/usr/share/lmod/lmod/init/bash"})
+    EXPECT_THAT(added(own), IsEmpty());
+  write("A=b\n?BASH_ENV=/m\n");
+  software.load(home_);
+  EXPECT_THAT(added("BASH_ENV=/another/home/login-shell.sh"), ElementsAre("A=b", "BASH_ENV=/m"));
+}
+
 TEST_F(SoftwareEnvironmentTest, OfflineJobsDoNotWaitForANetwork) {
   std::vector<std::string> variables;
   SoftwareEnvironment::add_offline(variables, std::string("A=1\0WANDB_MODE=disabled\0", 25), {});

@@ -28,6 +28,11 @@ inline std::string lmod_settings_path(const std::string& home) {
 inline std::string init_path(const std::string& home) {
   return software_path(home) + "/init";
 }
+// What bash reads in jobs (BASH_ENV) where no modules are set up.
+inline constexpr char kLoginShellFile[] = "/login-shell.sh";
+inline std::string login_shell_path(const std::string& home) {
+  return home + kLoginShellFile;
+}
 inline std::string aliases_path(const std::string& home) {
   return software_path(home) + "/aliases";
 }

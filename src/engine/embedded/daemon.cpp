@@ -245,6 +245,9 @@ Status Daemon::load(config::Configuration config) {
   core_ =
       std::make_unique<Core>(loop_, std::move(config), *store_, [] { return int64_t{std::time(nullptr)}; });
   files_ = files_of(core_->config);
+  if (const Status written = software::SoftwareEnvironment::write_login_shell_file(core_->config.home);
+      !written)
+    os::log_warning("login shells in jobs may lose the cluster's commands: " + written.error().message);
   core_->software.load(core_->config.home);
   if (auto hosts = write_hosts(core_->config)) {
     core_->hosts_path = std::move(*hosts);
