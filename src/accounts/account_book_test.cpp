@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "accounts/limit_ledger.h"
+#include "accounts/testing.h"
 #include "accounts/tres_weights.h"
 #include "accounts/usage_book.h"
 #include "model/accounts.pb.h"
@@ -11,18 +12,9 @@
 namespace minke::accounts {
 namespace {
 
-model::AssociationRecord account(const std::string& name, const std::string& parent) {
-  model::AssociationRecord record;
-  record.set_account(name);
-  record.set_parent_account(parent);
-  record.set_shares(1);
-  return record;
-}
-model::AssociationRecord member(const std::string& user, const std::string& of) {
-  model::AssociationRecord record = account(of, "");
-  record.set_user(user);
-  return record;
-}
+using testing::account;
+using testing::member;
+
 AccountsChange family() {
   AccountsChange change;
   for (const char* name : {"physics", "theory", "chem"}) change.accounts.emplace_back().set_name(name);

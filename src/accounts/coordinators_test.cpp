@@ -2,23 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include "accounts/testing.h"
 #include "model/accounts.pb.h"
 
 namespace minke::accounts {
 namespace {
 
-model::AssociationRecord account(const std::string& name, const std::string& parent) {
-  model::AssociationRecord record;
-  record.set_account(name);
-  record.set_parent_account(parent);
-  record.set_shares(1);
-  return record;
-}
-model::AssociationRecord member(const std::string& user, const std::string& of) {
-  model::AssociationRecord record = account(of, "");
-  record.set_user(user);
-  return record;
-}
+using testing::account;
+using testing::member;
 
 // A professor coordinates "lab", which is below "faculty" and has "group" below it.
 class Coordinators : public ::testing::Test {
