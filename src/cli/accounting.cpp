@@ -22,6 +22,7 @@
 #include "os/files.h"
 #include "os/minke_home.h"
 #include "os/user_id.h"
+#include "store/job_row.h"
 #include "store/store.h"
 #include "text/sacct_records.h"
 #include "text/timestamp.h"

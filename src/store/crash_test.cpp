@@ -7,6 +7,7 @@
 #include <random>
 
 #include "store/store.h"
+#include "store/job_row.h"
 #include "store/testing.h"
 
 namespace minke::store {

@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "model/step_record.pb.h"
+#include "store/job_row.h"
 #include "store/store.h"
 #include "store/testing.h"
 

@@ -1,6 +1,7 @@
 #include "store/group.h"
 
 #include "model/step_record.pb.h"
+#include "store/job_row.h"
 #include "store/rows.h"
 
 namespace minke::store {

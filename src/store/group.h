@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "store/job_row.h"
 #include "store/store.h"
 
 namespace minke::model {

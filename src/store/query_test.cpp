@@ -11,6 +11,7 @@
 
 #include "model/job_state.pb.h"
 #include "model/step_record.pb.h"
+#include "store/job_row.h"
 #include "store/report.h"
 #include "store/testing.h"
 

@@ -1,3 +1,4 @@
+#include "store/job_row.h"
 #include "store/reader.h"
 
 #include <pthread.h>

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "store/job_row.h"
 #include "store/sqlite.h"
 #include "store/store.h"
 #include "store/testing.h"

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "model/job_spec.pb.h"
+#include "store/job_row.h"
 #include "store/rows.h"
 #include "store/sqlite.h"
 #include "store/store.h"

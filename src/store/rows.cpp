@@ -4,6 +4,7 @@
 #include "model/job_spec.pb.h"
 #include "model/job_state.pb.h"
 #include "model/step_record.pb.h"
+#include "store/job_row.h"
 
 namespace minke::store {
 namespace {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "store/job_row.h"
 #include "store/schema.h"
 #include "store/sqlite.h"
 #include "store/store.h"

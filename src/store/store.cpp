@@ -13,6 +13,7 @@
 #include "os/fd.h"
 #include "os/log.h"
 #include "store/emptied.h"
+#include "store/job_row.h"
 #include "store/reader.h"
 #include "store/roots.h"
 #include "store/rows.h"

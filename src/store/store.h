@@ -12,6 +12,8 @@
 // writer thread, queries on its reader thread, the owner's small reads on a third connection, so that a long
 // report delays neither commits nor the owner. Callbacks are called on the store's threads: they must only
 // post to the owner's event loop. Both threads sleep while there is nothing to do.
+//
+// store/job_row.h has what it stores of jobs, and store/tables.h other records.
 #pragma once
 
 #include <cstdint>
@@ -24,66 +26,14 @@
 #include <vector>
 
 #include "base/result.h"
-#include "model/job_record.pb.h"
-#include "model/job_spec.pb.h"
-#include "model/step_record.pb.h"
-#include "store/loaded_rows.h"
-#include "store/tables.h"
+#include "store/content_hash.h"
 
 namespace minke::store {
 
-// Identifies immutable contents (a script, an environment) by their SHA-256, so that 5,000 submissions of one
-// script keep one copy.
-using ContentHash = std::string;  // 32 bytes
-
-ContentHash hash_content(std::string_view bytes);
-
-struct JobRow {
-  model::JobRecord record;  // without its spec, which is stored once per submission: see SpecRow
-  uint32_t spec_id = 0;     // job id of the submission (of the array, for its tasks); one of the row's ids
-  ContentHash script;       // empty for interactive allocations
-  ContentHash environment;
-  std::string owner;  // opaque to the store: e.g. which process owns an interactive allocation
-};
-
-// For a row that is useless although its record can be read.
-DamagedRow damaged_row(const JobRow& row);
-
-struct SpecRow {
-  uint32_t spec_id = 0;
-  model::JobSpec spec;
-};
-
-// The measurements of one run of a job (model/measurement.proto).
-struct SeriesRow {
-  uint32_t job_id = 0;
-  uint32_t restarts = 0;
-  std::string series;  // serialised
-};
-
-// One atomic change. Everything is an upsert; only rows of records are deleted here: see forget().
-struct Batch {
-  std::vector<JobRow> jobs = {};  // key: (job_id, restarts)
-  std::vector<SpecRow> specs = {};
-  std::vector<model::StepRecord> steps = {};                       // key: (job_id, restarts, kind, step_id)
-  std::vector<std::pair<ContentHash, std::string>> contents = {};  // already stored ones are skipped
-  std::vector<std::pair<std::string, uint32_t>> submissions = {};  // submission key (16 bytes) -> job id
-  std::vector<SeriesRow> series = {};                              // key: (job_id, restarts)
-  std::vector<Row> rows = {};                                      // of the tables of records
-  // Rows that leave their tables, unless they changed since they were read, and are kept for a later repair:
-  // see Store::set_aside(). Done before all else, so that another row may take the place of one.
-  std::vector<DamagedRow> set_aside = {};
-  bool empty() const;
-};
-
-struct Loaded {
-  std::vector<JobRow> active_jobs;  // pending, running, suspended or completing; ordered by job id
-  std::vector<SpecRow> specs;       // those of active_jobs; ordered by spec id
-  std::vector<model::StepRecord>
-      active_steps;             // all steps of active_jobs, also those that have ended; by job id
-  uint32_t highest_job_id = 0;  // of all jobs ever stored
-  LoadedRows rows;              // rows.damaged() has whatever of all this cannot be read
-};
+struct AccountedJob;
+struct Batch;
+struct JobRow;
+struct Loaded;
 
 // Without `duplicates` it selects the latest run of each job among those submitted before `until`.
 struct AccountingQuery {
@@ -97,12 +47,6 @@ struct AccountingQuery {
   int64_t ended_since = 0;  // not 0: only jobs that ended at or after it (squeue --states=all)
   uint32_t asker = 0;       // queries of one asker take turns with those of others; any number
 };
-struct AccountedJob {
-  JobRow job;
-  model::JobSpec spec;
-  std::vector<model::StepRecord> steps;  // ordered by (kind, step_id)
-};
-
 struct Options {
   bool sync = true;  // false: synchronous=OFF, for measuring only
   std::string vfs;   // SQLite's name of the file layer to use; empty: its default. For fault injection.

@@ -3,6 +3,7 @@
 #include <benchmark/benchmark.h>
 
 #include "model/job_state.pb.h"
+#include "store/job_row.h"
 #include "store/store.h"
 #include "store/testing.h"
 

@@ -15,6 +15,7 @@
 #include "model/cluster.pb.h"
 #include "model/job_state.pb.h"
 #include "model/step_record.pb.h"
+#include "store/job_row.h"
 #include "store/repair.h"
 #include "store/testing.h"
 

@@ -13,6 +13,7 @@
 #include "model/job_state.pb.h"
 #include "model/lasting_state.pb.h"
 #include "model/step_record.pb.h"
+#include "store/job_row.h"
 #include "store/store.h"
 
 namespace minke::model {

@@ -1,3 +1,4 @@
+#include "store/job_row.h"
 #include "store/writer.h"
 
 #include <pthread.h>

@@ -26,6 +26,7 @@
 #include "engine/embedded/watching/retention.h"
 #include "engine/embedded/watching/storage_keeping.h"
 #include "engine/embedded/watching/triggers.h"
+#include "store/store.h"
 
 namespace minke::engine {
 

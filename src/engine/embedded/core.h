@@ -23,7 +23,10 @@
 #include "node/launcher_client.h"
 #include "os/event_loop.h"
 #include "software/software_environment.h"
-#include "store/store.h"
+
+namespace minke::store {
+class Store;
+}  // namespace minke::store
 
 namespace minke::engine {
 

@@ -60,6 +60,7 @@
 #include "os/process.h"
 #include "os/volatile_file.h"
 #include "rpc/socket.h"
+#include "store/store.h"
 
 namespace minke::engine {
 

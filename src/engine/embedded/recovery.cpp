@@ -17,6 +17,8 @@
 #include "node/tmp_dir.h"
 #include "os/log.h"
 #include "os/shortage.h"
+#include "store/loaded_rows.h"
+#include "store/tables.h"
 
 namespace minke::engine {
 

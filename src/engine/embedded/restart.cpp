@@ -24,6 +24,8 @@
 #include "engine/embedded/watching/measuring.h"
 #include "engine/embedded/watching/triggers.h"
 #include "os/log.h"
+#include "store/job_row.h"
+#include "store/store.h"
 
 namespace minke::engine {
 

@@ -10,7 +10,12 @@
 #include <vector>
 
 #include "base/result.h"
-#include "store/store.h"
+
+namespace minke::store {
+struct DamagedRow;
+struct Loaded;
+class LoadedRows;
+}  // namespace minke::store
 
 namespace minke::engine {
 

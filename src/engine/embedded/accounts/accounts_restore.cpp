@@ -11,6 +11,8 @@
 #include "engine/embedded/accounts/accounts.h"
 #include "engine/embedded/core.h"
 #include "model/lasting_state.pb.h"
+#include "store/loaded_rows.h"
+#include "store/tables.h"
 
 namespace minke::engine {
 

@@ -9,6 +9,7 @@
 #include "engine/embedded/accounts/accounts.h"
 #include "engine/embedded/core.h"
 #include "model/error.h"
+#include "store/tables.h"
 
 namespace minke::engine {
 

@@ -18,6 +18,8 @@
 #include "os/log.h"
 #include "os/read_lines.h"
 #include "storage/words.h"
+#include "store/loaded_rows.h"
+#include "store/tables.h"
 
 namespace minke::engine {
 

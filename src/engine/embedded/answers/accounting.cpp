@@ -11,6 +11,8 @@
 #include "engine/embedded/steps/steps.h"
 #include "model/script_node.h"
 #include "rpc/envelope.h"
+#include "store/job_row.h"
+#include "store/store.h"
 
 namespace minke::engine {
 

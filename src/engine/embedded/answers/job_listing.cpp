@@ -15,6 +15,8 @@
 #include "engine/embedded/scheduling/scheduling.h"
 #include "engine/embedded/scheduling/world.h"
 #include "model/error.h"
+#include "store/job_row.h"
+#include "store/store.h"
 
 namespace minke::engine {
 

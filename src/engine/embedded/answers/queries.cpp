@@ -17,6 +17,8 @@
 #include "model/error.h"
 #include "node/discovery.h"
 #include "rpc/envelope.h"
+#include "store/job_row.h"
+#include "store/store.h"
 #include "submit/text_limits.h"
 #include "text/hostlist.h"
 #include "text/number.h"

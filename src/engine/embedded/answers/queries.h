@@ -11,7 +11,6 @@
 #include "model/job_terms.pb.h"
 #include "sched/layout.h"
 #include "sched/request.h"
-#include "store/store.h"
 
 namespace minke::api {
 class JobFilter;
@@ -28,6 +27,10 @@ class StepRecord;
 namespace minke::rpc {
 class ServerMessage;
 }  // namespace minke::rpc
+
+namespace minke::store {
+class Store;
+}  // namespace minke::store
 
 namespace minke::engine {
 

@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "engine/embedded/core.h"
+#include "store/job_row.h"
+#include "store/store.h"
 
 namespace minke::engine {
 

@@ -18,6 +18,7 @@
 #include "engine/embedded/core.h"
 #include "os/files.h"
 #include "os/volatile_file.h"
+#include "store/store.h"
 #include "submit/data_directives.h"
 #include "text/hex.h"
 

@@ -13,7 +13,11 @@
 #include "engine/embedded/launching/prologs.pb.h"
 #include "engine/embedded/scheduling/nodes.h"
 #include "environment/prolog_environment.h"
+#include "model/job_record.pb.h"
+#include "model/job_spec.pb.h"
 #include "os/log.h"
+#include "store/loaded_rows.h"
+#include "store/tables.h"
 
 namespace minke::engine {
 

@@ -14,6 +14,8 @@
 #include "engine/embedded/scheduling/scheduling.h"
 #include "engine/embedded/server/budgets.h"
 #include "engine/embedded/state/kept_submission.h"
+#include "store/job_row.h"
+#include "store/store.h"
 
 namespace minke::engine {
 

@@ -23,6 +23,8 @@
 #include "engine/embedded/state/kept_submission.h"
 #include "engine/embedded/steps/steps.h"
 #include "model/error.h"
+#include "store/job_row.h"
+#include "store/store.h"
 
 namespace minke::engine {
 

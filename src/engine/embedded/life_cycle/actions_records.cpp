@@ -15,6 +15,8 @@
 #include "engine/embedded/core.h"
 #include "engine/embedded/life_cycle/actions.h"
 #include "model/error.h"
+#include "store/job_row.h"
+#include "store/store.h"
 #include "text/number.h"
 
 namespace minke::engine {

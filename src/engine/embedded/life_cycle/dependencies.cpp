@@ -11,6 +11,8 @@
 #include "engine/embedded/watching/mail.h"
 #include "model/error.h"
 #include "model/nobody.h"
+#include "store/job_row.h"
+#include "store/store.h"
 
 namespace minke::engine {
 

@@ -14,6 +14,7 @@
 #include "engine/embedded/watching/owner_watch.h"
 #include "model/error.h"
 #include "node/launch.pb.h"
+#include "store/job_row.h"
 #include "text/state.h"
 
 namespace minke::engine {

@@ -8,6 +8,7 @@
 #include "engine/embedded/core.h"
 #include "engine/embedded/launching/launching.h"
 #include "engine/embedded/scheduling/nodes.h"
+#include "model/job_spec.pb.h"
 #include "node/launch.pb.h"
 
 namespace minke::engine {

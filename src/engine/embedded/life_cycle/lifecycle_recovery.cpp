@@ -6,6 +6,7 @@
 #include "engine/embedded/core.h"
 #include "engine/embedded/launching/launching.h"
 #include "engine/embedded/life_cycle/lifecycle.h"
+#include "model/job_record.pb.h"
 #include "os/log.h"
 
 namespace minke::engine {

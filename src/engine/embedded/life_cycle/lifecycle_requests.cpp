@@ -9,6 +9,7 @@
 #include "engine/embedded/launching/prologs.h"
 #include "engine/embedded/scheduling/priorities.h"
 #include "model/error.h"
+#include "model/job_spec.pb.h"
 #include "node/launch.pb.h"
 
 namespace minke::engine {

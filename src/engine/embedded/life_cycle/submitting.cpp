@@ -20,6 +20,8 @@
 #include "engine/embedded/watching/mail.h"
 #include "model/error.h"
 #include "model/nobody.h"
+#include "store/job_row.h"
+#include "store/store.h"
 #include "submit/text_limits.h"
 #include "text/duration.h"
 #include "text/hostlist.h"

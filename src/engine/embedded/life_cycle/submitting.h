@@ -18,6 +18,7 @@
 #include "engine/embedded/state/job.h"
 #include "model/job_spec.pb.h"
 #include "rpc/socket.h"
+#include "store/job_row.h"
 
 namespace minke::engine {
 

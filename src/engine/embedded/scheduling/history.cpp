@@ -12,6 +12,8 @@
 #include "model/job_record.pb.h"
 #include "model/job_state.pb.h"
 #include "os/log.h"
+#include "store/job_row.h"
+#include "store/store.h"
 
 namespace minke::engine {
 

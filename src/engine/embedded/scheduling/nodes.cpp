@@ -10,6 +10,8 @@
 #include "config/partition_fields.h"
 #include "engine/embedded/core.h"
 #include "model/error.h"
+#include "store/loaded_rows.h"
+#include "store/tables.h"
 #include "text/hostlist.h"
 #include "text/number.h"
 

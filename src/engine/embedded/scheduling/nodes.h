@@ -11,7 +11,6 @@
 #include "config/configuration.h"
 #include "model/cluster.pb.h"
 #include "sched/make_request.h"
-#include "store/store.h"
 
 namespace minke::accounts {
 class AccountBook;

@@ -5,6 +5,7 @@
 
 #include "engine/embedded/core.h"
 #include "engine/embedded/scheduling/nodes.h"
+#include "model/job_spec.pb.h"
 #include "text/duration.h"
 #include "text/hostlist.h"
 

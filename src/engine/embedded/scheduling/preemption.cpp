@@ -15,6 +15,8 @@
 #include "model/lasting_state.pb.h"
 #include "sched/placer.h"
 #include "sched/preemption.h"
+#include "store/loaded_rows.h"
+#include "store/tables.h"
 
 namespace minke::engine {
 

@@ -8,6 +8,8 @@
 #include "engine/embedded/core.h"
 #include "engine/embedded/scheduling/nodes.h"
 #include "engine/embedded/scheduling/world.h"
+#include "model/job_record.pb.h"
+#include "model/job_spec.pb.h"
 #include "text/hostlist.h"
 
 namespace minke::engine {

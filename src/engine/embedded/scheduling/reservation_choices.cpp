@@ -8,7 +8,9 @@
 #include "engine/embedded/scheduling/reservations.h"
 #include "engine/embedded/state/spec_change.h"
 #include "model/error.h"
+#include "model/job_spec.pb.h"
 #include "model/lasting_state.pb.h"
+#include "store/tables.h"
 #include "text/hostlist.h"
 #include "text/number.h"
 

@@ -18,6 +18,8 @@
 #include "environment/job_environment.h"
 #include "model/error.h"
 #include "rpc/messages.pb.h"
+#include "store/job_row.h"
+#include "store/store.h"
 
 namespace minke::engine {
 

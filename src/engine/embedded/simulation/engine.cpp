@@ -13,6 +13,7 @@
 #include "os/files.h"
 #include "os/minke_home.h"
 #include "rpc/messages.pb.h"
+#include "store/store.h"
 
 namespace minke::engine::simulation {
 

@@ -11,6 +11,7 @@
 #include "api/updates.pb.h"
 #include "engine/embedded/simulation/one_machine.h"
 #include "rpc/messages.pb.h"
+#include "store/job_row.h"
 
 namespace minke::engine::simulation {
 namespace {

@@ -11,7 +11,9 @@
 #include "model/job_spec.pb.h"
 #include "model/job_state.pb.h"
 #include "model/step_record.pb.h"
+#include "store/job_row.h"
 #include "store/store.h"
+#include "store/tables.h"
 
 namespace minke::model {
 class JobRecord;

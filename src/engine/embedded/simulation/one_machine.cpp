@@ -7,6 +7,8 @@
 #include "api/steps.pb.h"
 #include "engine/embedded/state/state.h"
 #include "rpc/messages.pb.h"
+#include "store/job_row.h"
+#include "store/store.h"
 
 namespace minke::engine::simulation {
 

@@ -13,6 +13,7 @@
 #include "engine/embedded/simulation/engine.h"
 #include "engine/embedded/simulation/three_nodes.h"
 #include "rpc/messages.pb.h"
+#include "store/store.h"
 
 namespace minke::engine::simulation {
 

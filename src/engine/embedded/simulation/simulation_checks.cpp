@@ -12,6 +12,8 @@
 #include "engine/embedded/accounts/accounts.h"
 #include "engine/embedded/simulation/simulation.h"
 #include "engine/embedded/state/state.h"
+#include "store/job_row.h"
+#include "store/store.h"
 #include "text/state.h"
 
 namespace minke::engine::simulation {

@@ -11,6 +11,8 @@
 #include "engine/embedded/state/state.h"
 #include "model/lasting_state.pb.h"
 #include "model/step_record.pb.h"
+#include "store/job_row.h"
+#include "store/store.h"
 
 namespace minke::engine {
 
@@ -47,13 +49,19 @@ constexpr unsigned kFailuresToTell = 4;
 }  // namespace
 
 Committer::Committer(os::EventLoop& loop, store::Store& store, State& state)
-    : loop_(loop), store_(store), state_(state), retry_(loop.make_timer([this] {
+    : loop_(loop),
+      store_(store),
+      state_(state),
+      rows_(std::make_unique<store::Batch>()),
+      retry_(loop.make_timer([this] {
         // Jobs are written in their current state, together with all other changes since. Otherwise the two
         // would not match if this daemon dies in between.
         for (const uint32_t id : dirty_jobs_) state_.find(id)->dirty = false;
-        in_flight_->add(std::exchange(dirty_jobs_, {}), std::exchange(rows_, {}), std::exchange(work_, {}));
+        in_flight_->add(std::exchange(dirty_jobs_, {}), std::exchange(*rows_, {}), std::exchange(work_, {}));
         hand_over(in_flight_);
       })) {}
+
+Committer::~Committer() = default;
 
 void Committer::schedule_flush() {
   if (flush_scheduled_) return;
@@ -76,37 +84,37 @@ void Committer::job_changed(uint32_t job_id) {
 
 void Committer::run_ended(store::JobRow row) {
   RequestGuard::changing();
-  rows_.jobs.push_back(std::move(row));
+  rows_->jobs.push_back(std::move(row));
   schedule_flush();
 }
 
 void Committer::step_changed(const model::StepRecord& step) {
   RequestGuard::changing();
-  rows_.steps.push_back(step);
+  rows_->steps.push_back(step);
   schedule_flush();
 }
 
 void Committer::spec_changed(store::SpecRow row) {
   RequestGuard::changing();
-  rows_.specs.push_back(std::move(row));
+  rows_->specs.push_back(std::move(row));
   schedule_flush();
 }
 
 void Committer::series_changed(store::SeriesRow row) {
   RequestGuard::changing();
-  rows_.series.push_back(std::move(row));
+  rows_->series.push_back(std::move(row));
   schedule_flush();
 }
 
 void Committer::row_changed(store::Row row) {
   RequestGuard::changing();
-  rows_.rows.push_back(std::move(row));
+  rows_->rows.push_back(std::move(row));
   schedule_flush();
 }
 
 void Committer::set_aside(store::DamagedRow row) {
   RequestGuard::changing();
-  rows_.set_aside.push_back(std::move(row));
+  rows_->set_aside.push_back(std::move(row));
   schedule_flush();
 }
 
@@ -159,14 +167,14 @@ void Committer::set_problem(std::string problem) {
 
 void Committer::flush() {
   if (in_flight_) return;  // its end flushes again, with everything collected until then
-  if (dirty_jobs_.empty() && rows_.empty() && work_.empty() && answers_.empty()) {
+  if (dirty_jobs_.empty() && rows_->empty() && work_.empty() && answers_.empty()) {
     if (submissions_in_flight_ == 0) {
       for (auto& work : std::exchange(idle_work_, {})) work();
     }
     return;
   }
   in_flight_ = std::make_shared<Group>();
-  in_flight_->add(std::exchange(dirty_jobs_, {}), std::exchange(rows_, {}), std::exchange(work_, {}));
+  in_flight_->add(std::exchange(dirty_jobs_, {}), std::exchange(*rows_, {}), std::exchange(work_, {}));
   in_flight_->answers = std::exchange(answers_, {});
   // Once here and not for each try: changes between two tries go to dirty_jobs_ and must be noticed.
   for (const uint32_t id : in_flight_->jobs) state_.find(id)->dirty = false;

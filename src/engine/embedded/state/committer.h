@@ -13,11 +13,20 @@
 
 #include "base/result.h"
 #include "os/event_loop.h"
-#include "store/store.h"
 
 namespace minke::model {
 class StepRecord;
 }  // namespace minke::model
+
+namespace minke::store {
+struct Batch;
+struct DamagedRow;
+struct JobRow;
+struct Row;
+struct SeriesRow;
+struct SpecRow;
+class Store;
+}  // namespace minke::store
 
 namespace minke::engine {
 
@@ -27,6 +36,7 @@ class State;
 class Committer {
  public:
   Committer(os::EventLoop& loop, store::Store& store, State& state);
+  ~Committer();
 
   void job_changed(uint32_t job_id);  // also when it ended: it leaves memory once its end is durable
   void run_ended(store::JobRow row);  // records the earlier run of a job that is requeued
@@ -76,7 +86,7 @@ class Committer {
   store::Store& store_;
   State& state_;
   std::vector<uint32_t> dirty_jobs_;
-  store::Batch rows_;  // other changes of this burst
+  std::unique_ptr<store::Batch> rows_;  // other changes of this burst
   std::vector<Work> work_;
   std::vector<std::function<void(const Status&)>> answers_;
   bool flush_scheduled_ = false;

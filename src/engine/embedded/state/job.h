@@ -13,12 +13,12 @@
 #include <vector>
 
 #include "engine/embedded/state/task_set.h"
-#include "model/job_record.pb.h"
+#include "model/allocation.pb.h"
 #include "model/job_state.pb.h"
 #include "model/job_terms.pb.h"
 #include "model/usage.pb.h"
 #include "os/event_loop.h"
-#include "store/store.h"
+#include "store/content_hash.h"
 #include "text/mail_type.h"
 
 namespace minke::model {

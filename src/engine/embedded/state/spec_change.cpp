@@ -7,6 +7,7 @@
 #include "engine/embedded/scheduling/nodes.h"
 #include "engine/embedded/state/kept_submission.h"
 #include "model/job_spec.pb.h"
+#include "store/job_row.h"
 
 namespace minke::engine {
 

@@ -10,6 +10,7 @@
 #include "model/job_record.pb.h"
 #include "model/job_state.pb.h"
 #include "model/job_terms.pb.h"
+#include "store/job_row.h"
 #include "text/hostlist.h"
 
 namespace minke::engine {

@@ -16,11 +16,15 @@
 #include <vector>
 
 #include "engine/embedded/state/job.h"
-#include "store/store.h"
+#include "store/content_hash.h"
 
 namespace minke::model {
 class JobRecord;
 }  // namespace minke::model
+
+namespace minke::store {
+struct JobRow;
+}  // namespace minke::store
 
 namespace minke::engine {
 

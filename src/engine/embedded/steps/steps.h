@@ -27,7 +27,6 @@
 #include "model/step_record.pb.h"
 #include "os/event_loop.h"
 #include "os/fd.h"
-#include "store/store.h"
 
 namespace minke::api {
 class AttachStepRequest;
@@ -45,6 +44,10 @@ class LaunchId;
 class LaunchOrder;
 class TaskEnd;
 }  // namespace minke::node
+
+namespace minke::store {
+struct AccountedJob;
+}  // namespace minke::store
 
 namespace minke::engine {
 

@@ -12,6 +12,8 @@
 #include "engine/embedded/core.h"
 #include "model/interactive_step.h"
 #include "node/launch.pb.h"
+#include "store/job_row.h"
+#include "store/store.h"
 
 namespace minke::engine {
 

@@ -9,6 +9,8 @@
 #include "engine/embedded/core.h"
 #include "engine/embedded/steps/steps.h"
 #include "model/error.h"
+#include "store/job_row.h"
+#include "store/store.h"
 
 namespace minke::engine {
 

@@ -11,10 +11,13 @@
 #include <string_view>
 
 #include "engine/embedded/core.h"
+#include "model/job_spec.pb.h"
 #include "os/detached.h"
 #include "os/helper_program.h"
 #include "os/log.h"
 #include "os/read_lines.h"
+#include "store/loaded_rows.h"
+#include "store/tables.h"
 
 namespace minke::engine {
 

@@ -17,6 +17,8 @@
 #include "node/gpus.pb.h"
 #include "node/launch.pb.h"
 #include "os/log.h"
+#include "store/job_row.h"
+#include "store/store.h"
 
 namespace minke::engine {
 

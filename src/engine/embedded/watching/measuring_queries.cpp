@@ -10,6 +10,8 @@
 #include "engine/embedded/scheduling/nodes.h"
 #include "engine/embedded/watching/measuring.h"
 #include "rpc/envelope.h"
+#include "store/job_row.h"
+#include "store/store.h"
 
 namespace minke::engine {
 

@@ -6,6 +6,7 @@
 
 #include "engine/embedded/core.h"
 #include "os/log.h"
+#include "store/store.h"
 
 namespace minke::engine {
 

@@ -16,6 +16,8 @@
 #include "os/detached.h"
 #include "os/helper_program.h"
 #include "os/log.h"
+#include "store/job_row.h"
+#include "store/store.h"
 #include "text/hostlist.h"
 
 namespace minke::engine {
