@@ -9,40 +9,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <string_view>
 
 #include "os/fd.h"
+#include "os/laid_over.h"
 #include "os/user_child.h"
 
-extern char** environ;
-
 namespace minke::os {
-
-namespace {
-
-std::vector<std::string> laid_over(const std::vector<std::string>& changes) {
-  const auto name_of = [](std::string_view line) { return line.substr(0, line.find('=')); };
-  std::vector<std::string> merged;
-  for (char** line = environ; *line != nullptr; ++line) {
-    const bool changed = std::any_of(changes.begin(), changes.end(), [&](const std::string& change) {
-      return name_of(change) == name_of(*line);
-    });
-    if (!changed) merged.emplace_back(*line);
-  }
-  for (const std::string& change : changes) {
-    if (change.find('=') != std::string::npos) merged.push_back(change);
-  }
-  return merged;
-}
-
-std::vector<char*> pointers(const std::vector<std::string>& texts) {
-  std::vector<char*> out;
-  for (const std::string& text : texts) out.push_back(const_cast<char*>(text.c_str()));
-  out.push_back(nullptr);
-  return out;
-}
-
-}  // namespace
 
 Result<Captured> run_captured(const std::vector<std::string>& argv, const CaptureOptions& options) {
   int ends[2];
@@ -59,8 +31,8 @@ Result<Captured> run_captured(const std::vector<std::string>& argv, const Captur
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
   const std::vector<std::string> environment = laid_over(options.environment);
   pid_t pid = 0;
-  const int error = ::posix_spawn(&pid, argv[0].c_str(), &actions, &attributes, pointers(argv).data(),
-                                  pointers(environment).data());
+  const int error = ::posix_spawn(&pid, argv[0].c_str(), &actions, &attributes, pointers_to(argv).data(),
+                                  pointers_to(environment).data());
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   if (error != 0) return failure_from_errno(argv[0], error);
