@@ -17,10 +17,10 @@
 #include "text/duration.h"
 #include "text/hostlist.h"
 #include "text/job_id.h"
-#include "text/memory.h"
 #include "text/number.h"
 #include "text/state.h"
 #include "text/timestamp.h"
+#include "text/tres.h"
 
 namespace minke::text {
 namespace {
@@ -173,44 +173,6 @@ uint64_t SacctReader::number(std::string_view name) const {
   return parse_unsigned(cell(name), kMostAmount).value_or(0);
 }
 
-void SacctReader::read_tres(std::string_view text, uint32_t& cpus, uint64_t& memory_mib, uint32_t& nodes,
-                            google::protobuf::RepeatedPtrField<model::Gres>& gres, double* billing) const {
-  std::vector<std::pair<std::string, uint32_t>> plain;  // by name, of all types
-  for (const std::string_view term : split(text, ',')) {
-    const size_t equals = term.find('=');
-    if (equals == std::string_view::npos) continue;
-    const std::string_view name = term.substr(0, equals), value = term.substr(equals + 1);
-    const auto count = static_cast<uint32_t>(parse_unsigned(value, 0x7fffffff).value_or(0));
-    if (name == "cpu") cpus = count;
-    if (name == "node") nodes = count;
-    if (name == "billing" && billing != nullptr) *billing = count;
-    if (name == "mem") {
-      if (const auto mib = parse_mib(value); mib && *mib < kMostAmount) memory_mib = *mib;
-    }
-    if (!name.starts_with("gres/") || count == 0) continue;
-    const std::string_view kind = name.substr(5);
-    const size_t colon = kind.find(':');
-    if (colon == std::string_view::npos) {
-      plain.emplace_back(kind, count);
-      continue;
-    }
-    model::Gres& one = *gres.Add();
-    one.set_name(bytes(kind.substr(0, colon)));
-    one.set_type(bytes(kind.substr(colon + 1)));
-    one.set_count(count);
-  }
-  // The count of the plain name includes those with a type.
-  for (auto& [name, count] : plain) {
-    for (const model::Gres& typed : gres) {
-      if (typed.name() == name) count -= std::min(count, typed.count());
-    }
-    if (count == 0) continue;
-    model::Gres& one = *gres.Add();
-    one.set_name(name);
-    one.set_count(count);
-  }
-}
-
 void SacctReader::read_times_used(model::Usage& usage) const {
   usage.set_user_microseconds(microseconds(cell("usercpu")));
   usage.set_system_microseconds(microseconds(cell("systemcpu")));
@@ -237,7 +199,8 @@ Status SacctReader::job() {
   const std::string_view state = cell("state");
   const auto word = parse_job_state(state.substr(0, state.find(' ')));
   if (!word || !word->state) return failure(std::string("'").append(state) + "' is no state of a job");
-  if (*word->state <= model::JOB_SUSPENDED || time("end") == 0 || time("submit") == 0) {
+  const bool unfinished = *word->state <= model::JOB_SUSPENDED || time("end") == 0;
+  if (time("submit") == 0 || (unfinished && wanted_ == Unfinished::kPassOver)) {
     ++unfinished_;
     return {};
   }
@@ -307,7 +270,7 @@ void SacctReader::read_outcome() {
   job.set_submit_time(time("submit"));
   job.set_eligible_time(columns_.contains("eligible") ? time("eligible") : job.submit_time());
   job.set_start_time(time("start"));
-  job.set_end_time(std::max(time("end"), job.start_time()));
+  if (time("end") != 0) job.set_end_time(std::max(time("end"), job.start_time()));
   job.set_suspended_seconds(static_cast<int64_t>(microseconds(cell("suspended")) / 1'000'000));
   const auto minutes =
       cell("timelimitraw").empty() ? parse_minutes(cell("timelimit")) : parse_minutes(cell("timelimitraw"));
@@ -321,18 +284,16 @@ void SacctReader::read_outcome() {
 void SacctReader::read_resources() {
   JobRecord& job = job_.job;
   if (cell("nodelist") != "None assigned") job.set_node_list(bytes(cell("nodelist")));
-  uint32_t cpus = 0, nodes = 0;
-  uint64_t memory = 0;
-  double billing = 0;
-  const std::string_view tres = cell("alloctres").empty() ? cell("reqtres") : cell("alloctres");
-  read_tres(tres, cpus, memory, nodes, *job.mutable_tres_gres(), &billing);
+  const TresAmounts tres = parse_tres(cell("alloctres").empty() ? cell("reqtres") : cell("alloctres"));
+  job.mutable_tres_gres()->Add(tres.gres.begin(), tres.gres.end());
   const auto first_of = [&](uint64_t value, std::initializer_list<std::string_view> names) {
     for (const std::string_view name : names) value = value != 0 ? value : number(name);
     return static_cast<uint32_t>(std::min<uint64_t>(value, 0x7fffffff));
   };
-  job.set_num_cpus(first_of(cpus, {"alloccpus", "ncpus", "reqcpus"}));
-  job.set_num_nodes(first_of(nodes, {"allocnodes", "nnodes", "reqnodes"}));
-  job.set_memory_mib(memory);
+  job.set_num_cpus(first_of(tres.cpus, {"alloccpus", "ncpus", "reqcpus"}));
+  job.set_num_nodes(first_of(tres.nodes, {"allocnodes", "nnodes", "reqnodes"}));
+  job.set_memory_mib(tres.memory_mib);
+  const auto billing = static_cast<double>(tres.billing.value_or(0));
   if (billing != job.num_cpus()) job.set_billing(billing);
   read_times_used(*job.mutable_usage());
 }
@@ -404,17 +365,16 @@ Status SacctReader::step(std::string_view suffix) {
   step.set_state(word && word->state ? *word->state : model::JOB_COMPLETE);
   step.set_exit_code(wait_status(cell("exitcode")));
   step.set_start_time(time("start"));
-  step.set_end_time(std::max(time("end"), step.start_time()));
+  if (time("end") != 0) step.set_end_time(std::max(time("end"), step.start_time()));
   if (cell("nodelist") != "None assigned") step.set_node_list(bytes(cell("nodelist")));
-  uint32_t cpus = 0, nodes = 0;
-  uint64_t memory = 0;
-  read_tres(cell("alloctres"), cpus, memory, nodes, *step.mutable_tres_gres(), nullptr);
+  const TresAmounts tres = parse_tres(cell("alloctres"));
+  step.mutable_tres_gres()->Add(tres.gres.begin(), tres.gres.end());
   const auto whole = [&](uint64_t value, std::string_view name) {
     return static_cast<uint32_t>(std::min<uint64_t>(value != 0 ? value : number(name), 0x7fffffff));
   };
-  step.set_num_cpus(whole(cpus, "ncpus"));
-  step.set_num_nodes(whole(nodes, "nnodes"));
-  step.set_memory_mib(memory);
+  step.set_num_cpus(whole(tres.cpus, "ncpus"));
+  step.set_num_nodes(whole(tres.nodes, "nnodes"));
+  step.set_memory_mib(tres.memory_mib);
   step.set_num_tasks(std::max(1u, whole(0, "ntasks")));
   step.set_submit_line(bytes(cell("submitline")));
   if (const std::string_view layout = cell("layout"); layout != "Unknown")

@@ -5,7 +5,7 @@
 // one of --delimiter). Columns are found by name, in any order; unknown ones are ignored, and only those of
 // kNeeded are required. Times are local dates, "uts1700000000" or plain seconds. If a job appears several
 // times (sacct -D), each further record is a later run. A value with a line break continues in the next line.
-// Jobs that have not ended are skipped, and counted.
+// Jobs that have not ended are skipped, and counted, unless they are wanted.
 //
 // Pure but for the time zone. One thread.
 #pragma once
@@ -35,6 +35,9 @@ struct AccountedRecords {
 class SacctReader {
  public:
   static constexpr uint32_t kNoUser = 0xffffffff;
+  enum class Unfinished { kPassOver, kTake };
+  explicit SacctReader(Unfinished unfinished = Unfinished::kPassOver) : wanted_(unfinished) {}
+
   static constexpr std::string_view kNeeded[] = {"JobID", "State", "Submit", "End"};
 
   // Takes the next line, without its end. An error says what is wrong with it; the reader can go on.
@@ -61,11 +64,10 @@ class SacctReader {
   std::string_view cell(std::string_view name) const;  // empty: not present
   int64_t time(std::string_view name) const;           // 0: not known
   uint64_t number(std::string_view name) const;
-  void read_tres(std::string_view text, uint32_t& cpus, uint64_t& memory_mib, uint32_t& nodes,
-                 google::protobuf::RepeatedPtrField<model::Gres>& gres, double* billing) const;
   void read_times_used(model::Usage& usage) const;
   void read_usage(uint64_t tasks, model::Usage& usage) const;
 
+  Unfinished wanted_;
   std::string delimiter_;
   std::unordered_map<std::string, size_t> columns_;  // by name in lower case
   bool starts_with_id_ = false;                      // whether each record starts with a job's number

@@ -1,6 +1,9 @@
 #include "text/tres.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <utility>
 
 #include "model/job_record.pb.h"
 #include "model/job_terms.pb.h"
@@ -160,6 +163,54 @@ std::string format_indices(std::span<const uint32_t> indices) {
     i = last + 1;
   }
   return out;
+}
+
+namespace {
+
+// "1.50G", "4000M", "512": in MiB, a fraction rounded up.
+std::optional<uint64_t> parse_printed_mib(std::string_view text) {
+  constexpr std::string_view kUnits = "KMGTPE";
+  constexpr double kMost = 1e15;
+  double value = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (problem != std::errc() || !(value >= 0)) return std::nullopt;
+  text.remove_prefix(static_cast<size_t>(end - text.data()));
+  const size_t unit = text.empty() ? 1 : kUnits.find(to_upper(text.front()));
+  if (unit == std::string_view::npos) return std::nullopt;
+  value = unit == 0 ? value / 1024 : value * std::pow(1024.0, static_cast<double>(unit - 1));
+  return value < kMost ? std::optional(static_cast<uint64_t>(std::ceil(value))) : std::nullopt;
+}
+
+}  // namespace
+
+TresAmounts parse_tres(std::string_view text) {
+  TresAmounts amounts;
+  std::vector<std::pair<std::string_view, uint32_t>> plain;  // by name, of all types
+  for (const std::string_view term : split(text, ',')) {
+    const size_t equals = term.find('=');
+    if (equals == std::string_view::npos) continue;
+    const std::string_view name = term.substr(0, equals), value = term.substr(equals + 1);
+    const uint64_t count = parse_unsigned(value, 0x7fffffff).value_or(0);
+    if (name == "cpu") amounts.cpus = count;
+    if (name == "node") amounts.nodes = count;
+    if (name == "billing") amounts.billing = count;
+    if (name == "mem") amounts.memory_mib = parse_printed_mib(value).value_or(0);
+    if (!name.starts_with("gres/") || count == 0) continue;
+    const std::string_view kind = name.substr(5);
+    const size_t colon = kind.find(':');
+    if (colon == std::string_view::npos) {
+      plain.emplace_back(kind, static_cast<uint32_t>(count));
+      continue;
+    }
+    add(amounts.gres, kind.substr(0, colon), kind.substr(colon + 1), static_cast<uint32_t>(count));
+  }
+  for (auto& [name, count] : plain) {
+    for (const model::Gres& typed : amounts.gres) {
+      if (typed.name() == name) count -= std::min(count, typed.count());
+    }
+    add(amounts.gres, name, "", count);
+  }
+  return amounts;
 }
 
 std::string format_tres(const TresAmounts& amounts, TresOrder order) {

@@ -41,6 +41,9 @@ struct TresAmounts {
   std::optional<uint64_t> billing;
   std::vector<model::Gres> gres;
 };
+// What Slurm's commands print: "cpu=2,mem=1.50G,node=1,gres/gpu=2,gres/gpu:a100=2". What is no amount is
+// passed over; the plain name of gres that are there with their types counts what is left.
+TresAmounts parse_tres(std::string_view text);
 enum class TresOrder {
   kById,    // scontrol, squeue: cpu=1,mem=4G,node=1,billing=1,gres/gpu=1,gres/gpu:a100=1
   kByName,  // sacct: billing=1,cpu=1,gres/gpu:a100=1,gres/gpu=1,mem=4G,node=1

@@ -77,5 +77,23 @@ TEST(Tres, Amounts) {
   EXPECT_EQ(format_tres({}, TresOrder::kById), "");
 }
 
+TEST(Tres, ReadsWhatSlurmPrints) {
+  const TresAmounts amounts =
+      parse_tres("cpu=4,mem=1.50G,node=2,billing=6,gres/gpu=3,gres/gpu:a100=2,license/matlab=1,energy=0");
+  EXPECT_EQ(amounts.cpus, 4u);
+  EXPECT_EQ(amounts.memory_mib, 1536u);
+  EXPECT_EQ(amounts.nodes, 2u);
+  EXPECT_EQ(amounts.billing, 6u);
+  ASSERT_EQ(amounts.gres.size(), 2u);
+  EXPECT_EQ(amounts.gres[0].type(), "a100");
+  EXPECT_EQ(amounts.gres[0].count(), 2u);
+  EXPECT_EQ(amounts.gres[1].type(), "");
+  EXPECT_EQ(amounts.gres[1].count(), 1u);
+  EXPECT_EQ(parse_tres("mem=4000M").memory_mib, 4000u);
+  EXPECT_EQ(parse_tres("mem=512K").memory_mib, 1u);
+  EXPECT_EQ(parse_tres("mem=nan,cpu=-1,=,mem").cpus, 0u);
+  EXPECT_FALSE(parse_tres("").billing);
+}
+
 }  // namespace
 }  // namespace minke::text
