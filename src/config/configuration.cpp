@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "config/budgets.h"
+#include "config/cluster_choice.h"
 #include "config/machine.h"
 #include "config/policy.h"
 #include "config/site_variables.h"
@@ -202,6 +203,10 @@ void read_sections(Table& table, Configuration& config, uint32_t& shards) {
     if (given.find(':') == std::string::npos) return failure("must be HOST:PORT, as \"127.0.0.1:9798\"");
     config.metrics = given;
     return {};
+  });
+  table.sub_table("cluster", [&](Table& section) {
+    ClusterChoice checked;  // load_cluster_choice() is for who needs it
+    read_cluster_choice(section, checked);
   });
   table.sub_table("measuring", [&](Table& section) {
     section.number("interval", 0, 3600,

@@ -52,16 +52,19 @@ Status mark_shared(const std::string& home) {
   return replace_file(home + "/shared", "", 0644);
 }
 
-Result<std::string> minke_home() {
+std::string minke_home_path() {
   std::string home = from_environment("MINKE_HOME");
   if (home.empty() && is_shared(kSharedHome)) home = kSharedHome;
+  if (!home.empty()) return home;
+  const std::string state = from_environment("XDG_STATE_HOME");
+  return (state.empty() ? user_home() + "/.local/state" : state) + "/minke";
+}
+
+Result<std::string> minke_home() {
+  const std::string home = minke_home_path();
+  const bool named = !from_environment("MINKE_HOME").empty() || home == kSharedHome;
   char known[PATH_MAX];
-  if (!home.empty() && ::realpath(home.c_str(), known) != nullptr && is_shared(known))
-    return std::string(known);
-  if (home.empty()) {
-    const std::string state = from_environment("XDG_STATE_HOME");
-    home = (state.empty() ? user_home() + "/.local/state" : state) + "/minke";
-  }
+  if (named && ::realpath(home.c_str(), known) != nullptr && is_shared(known)) return std::string(known);
   if (const Status made = make_directories(home, 0700); !made) {
     return failure("the state directory cannot be made: " + made.error().message, made.error().code);
   }

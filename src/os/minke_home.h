@@ -24,6 +24,9 @@ Status mark_shared(const std::string& home);
 // another user and is not shared.
 Result<std::string> minke_home();
 
+// Returns where that is, or would be. Makes nothing, and does not look whose it is.
+std::string minke_home_path();
+
 // Returns $MINKE_CONFIG, or the home's minke.toml (kSharedHome: kSharedConfiguration) if it exists, or empty.
 std::string configuration_path(const std::string& home);
 
