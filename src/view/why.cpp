@@ -214,6 +214,11 @@ void append_start(std::string& out, const api::ExplainJobReply& reply, const Dis
     out += "If every job used all of its time: " + when(reply.start_by_limits(), context) + ".\n";
 }
 
+void append_notes(std::string& out, const api::ExplainJobReply& reply) {
+  if (reply.notes_size() > 0) out += "\nNot known here:\n";
+  for (const std::string& note : reply.notes()) out += "  " + text::printable(note) + "\n";
+}
+
 void append_smaller_requests(std::string& out, const api::ExplainJobReply& reply,
                              const DisplayContext& context) {
   if (reply.smaller_size() > 0) out += "\nIt would start sooner with\n";
@@ -334,6 +339,7 @@ std::string why_report(const api::ExplainJobReply& reply, const DisplayContext& 
   append_jobs(out, reply, context);
   append_start(out, reply, context);
   append_smaller_requests(out, reply, context);
+  append_notes(out, reply);
   return out;
 }
 
@@ -383,6 +389,8 @@ std::string why_json(const api::ExplainJobReply& reply, const DisplayContext& co
   value["unavailable_nodes"] =
       std::vector<std::string>(reply.unavailable_nodes().begin(), reply.unavailable_nodes().end());
   value["never"] = reply.never();
+  if (reply.notes_size() > 0)
+    value["not_known"] = std::vector<std::string>(reply.notes().begin(), reply.notes().end());
   return dump(value);
 }
 

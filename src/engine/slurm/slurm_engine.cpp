@@ -1,0 +1,276 @@
+#include "engine/slurm/slurm_engine.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <ctime>
+#include <utility>
+
+#include "api/accounting.pb.h"
+#include "api/accounts.pb.h"
+#include "api/actions.pb.h"
+#include "api/explanation.pb.h"
+#include "api/jobs.pb.h"
+#include "api/machine.pb.h"
+#include "api/priorities.pb.h"
+#include "api/steps.pb.h"
+#include "api/submission.pb.h"
+#include "engine/slurm/show_lines.h"
+#include "engine/slurm/shown_machine.h"
+#include "model/cluster.pb.h"
+#include "text/number.h"
+
+namespace minke::engine::slurm {
+namespace {
+
+using namespace std::chrono_literals;
+using Milliseconds = SharedAnswers::Milliseconds;
+
+constexpr int kRecordsInPart = 500;
+constexpr size_t kLongestPing = 500;
+constexpr Milliseconds kConfigurationDoes = 10min;
+constexpr Milliseconds kHistoryDoes = 6h;
+constexpr Milliseconds kLoadDoes = 2min;
+constexpr uint64_t kIdleThreads = 16;  // of slurmctld; with so many more the period is another one longer
+constexpr uint64_t kMostPeriods = 20;
+
+std::string setting(const api::ConfigReply& configuration, std::string_view name) {
+  for (const api::Field& one : configuration.values()) {
+    if (one.name() == name) return one.value();
+  }
+  return {};
+}
+
+// What sdiag tells of slurmctld's load, as a part of its own: the count of its threads.
+uint64_t threads_in(std::string_view report) {
+  constexpr std::string_view kName = "Server thread count:";
+  const size_t at = report.find(kName);
+  if (at == std::string_view::npos) return 0;
+  const std::string_view rest = report.substr(at + kName.size());
+  return text::parse_unsigned(text::trim(rest.substr(0, rest.find('\n')))).value_or(0);
+}
+
+}  // namespace
+
+SlurmEngine::SlurmEngine(Place place, std::chrono::seconds period)
+    : programs_(std::move(place)),
+      answers_(slurm::answers_directory(programs_.place().directory + "\n" + programs_.place().cluster +
+                                        "\n" + programs_.place().found_by)),
+      period_(period) {}
+
+SlurmEngine::~SlurmEngine() = default;
+
+Milliseconds SlurmEngine::period() {
+  std::string report;
+  const auto known = answers_.get({.kind = "load",
+                                   .ask = [this](const SharedAnswers::TakePart& give) -> Status {
+                                     const auto told = programs_.text({"sdiag"});
+                                     if (!told) return failure(told.error());
+                                     return give(*told);
+                                   },
+                                   .period = [] { return kLoadDoes; }},
+                                  [&](std::string_view part) -> Status {
+                                    report = part;
+                                    return {};
+                                  });
+  const uint64_t threads = known ? threads_in(report) : 0;
+  return Milliseconds(period_) * std::min(kMostPeriods, 1 + threads / kIdleThreads);
+}
+
+template <typename Reply>
+Status SlurmEngine::kept_parts(const std::string& kind, const std::function<Status(const Take<Reply>&)>& ask,
+                               const Take<Reply>& take) {
+  const auto asked = answers_.get({.kind = kind,
+                                   .ask =
+                                       [&](const SharedAnswers::TakePart& give) {
+                                         return ask([&](Reply& part) {
+                                           part.set_now(std::time(nullptr));
+                                           return give(part.SerializeAsString());
+                                         });
+                                       },
+                                   .period =
+                                       [&] {
+                                         return kind == "configuration" ? kConfigurationDoes
+                                                : kind == "history"     ? kHistoryDoes
+                                                                        : period();
+                                       }},
+                                  [&](std::string_view bytes) -> Status {
+                                    Reply part;
+                                    if (!part.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
+                                      return failure("what was kept of " + kind + " cannot be read", EIO);
+                                    return take(part);
+                                  });
+  if (!asked) return failure(asked.error());
+  return {};
+}
+
+template <typename Reply>
+Result<Reply> SlurmEngine::kept(const std::string& kind, const std::function<Status(Reply& reply)>& ask) {
+  Reply answer;
+  const Status done = kept_parts<Reply>(
+      kind,
+      [&](const Take<Reply>& give) -> Status {
+        Reply made;
+        if (const Status asked = ask(made); !asked) return asked;
+        return give(made);
+      },
+      [&](Reply& part) -> Status {
+        answer = std::move(part);
+        return {};
+      });
+  if (!done) return failure(done.error());
+  return answer;
+}
+
+// For queue.cpp.
+template Status SlurmEngine::kept_parts<api::JobsReply>(
+    const std::string& kind, const std::function<Status(const Take<api::JobsReply>&)>& ask,
+    const Take<api::JobsReply>& take);
+
+// For explaining.cpp.
+template Status SlurmEngine::kept_parts<api::AccountingReply>(
+    const std::string& kind, const std::function<Status(const Take<api::AccountingReply>&)>& ask,
+    const Take<api::AccountingReply>& take);
+
+Status SlurmEngine::show(const char* what, const TakeRecord& take) const {
+  return programs_.lines({"scontrol", "--oneliner", "show", what}, [&](std::string_view line) -> Status {
+    if (!line.empty()) take(line);
+    return {};
+  });
+}
+
+Status SlurmEngine::ping_controller() {
+  // Its exit code is not 0 where no slurmctld is up; what it says counts.
+  std::string told;
+  const Status asked = programs_.lines({"scontrol", "ping"}, [&](std::string_view line) -> Status {
+    if (told.size() < kLongestPing) told.append(told.empty() ? "" : "; ").append(line);
+    return {};
+  });
+  if (told.find(" is UP") != std::string::npos) return {};
+  if (told.empty()) return asked ? failure("scontrol ping says nothing", EPROTO) : asked;
+  return failure("slurmctld does not answer (" + told + ")", ECONNREFUSED);
+}
+
+Status SlurmEngine::ping_accounting() {
+  const auto told =
+      programs_.text({"sacctmgr", "--noheader", "--parsable2", "show", "cluster", "format=cluster"});
+  if (!told) return failure(told.error());
+  return {};
+}
+
+Result<Identity> SlurmEngine::identity() {
+  const auto known = configuration();
+  if (!known) return failure(known.error());
+  return Identity{.cluster = setting(*known, "ClusterName"),
+                  .product = "Slurm",
+                  .version = setting(*known, "SLURM_VERSION"),
+                  .least_poll_seconds = static_cast<uint32_t>(period_.count())};
+}
+
+Result<std::string> SlurmEngine::version() {
+  const auto self = identity();
+  if (!self) return failure(self.error());
+  return self->version;
+}
+
+Result<api::ConfigReply> SlurmEngine::configuration() {
+  if (configuration_) return *configuration_;
+  auto told = kept<api::ConfigReply>("configuration", [this](api::ConfigReply& reply) {
+    return programs_.lines({"scontrol", "show", "config"}, [&](std::string_view line) -> Status {
+      add_setting(line, reply);
+      return {};
+    });
+  });
+  if (told) configuration_ = std::make_unique<api::ConfigReply>(*told);
+  return told;
+}
+
+Status SlurmEngine::nodes(const Take<api::NodesReply>& take) {
+  return kept_parts<api::NodesReply>(
+      "nodes",
+      [this](const Take<api::NodesReply>& give) -> Status {
+        api::NodesReply part;
+        Status given;
+        const Status shown = show("nodes", [&](std::string_view line) {
+          model::NodeRecord node = node_of(ShownRecord(line));
+          if (node.name().empty() || !given) return;
+          *part.add_nodes() = std::move(node);
+          if (part.nodes_size() < kRecordsInPart) return;
+          given = give(part);
+          part.Clear();
+        });
+        if (!shown || !given) return shown ? given : shown;
+        return give(part);
+      },
+      take);
+}
+
+Status SlurmEngine::partitions(const Take<api::PartitionsReply>& take) {
+  return kept_parts<api::PartitionsReply>(
+      "partitions",
+      [this](const Take<api::PartitionsReply>& give) -> Status {
+        api::PartitionsReply part;
+        const Status shown = show("partitions", [&](std::string_view line) {
+          model::PartitionRecord partition = partition_of(ShownRecord(line));
+          if (!partition.name().empty()) *part.add_partitions() = std::move(partition);
+        });
+        return shown ? give(part) : shown;
+      },
+      take);
+}
+
+Result<api::ReservationsReply> SlurmEngine::reservations() {
+  return kept<api::ReservationsReply>("reservations", [this](api::ReservationsReply& reply) {
+    return show("reservations", [&](std::string_view line) {
+      model::ReservationRecord one = reservation_of(ShownRecord(line));
+      if (!one.name().empty()) *reply.add_reservations() = std::move(one);
+    });
+  });
+}
+
+Result<api::LicensesReply> SlurmEngine::licenses() {
+  return kept<api::LicensesReply>("licenses", [this](api::LicensesReply& reply) {
+    return show("licenses", [&](std::string_view line) {
+      api::License one = license_of(ShownRecord(line));
+      if (!one.name().empty()) *reply.add_licenses() = std::move(one);
+    });
+  });
+}
+
+// What is not done yet, or not by this engine.
+
+Result<api::SubmitReply> SlurmEngine::submit(api::SubmitRequest /*request*/) {
+  return lacks("take jobs from here yet: submit with its own sbatch");
+}
+
+Result<AdministrationAbility*> SlurmEngine::administration() {
+  const auto self = identity();
+  if (!self) return failure(self.error());
+  return failure("the cluster " + self->cluster +
+                 " runs Slurm, not Minke's daemon; minke doctor says how it is");
+}
+
+Status SlurmEngine::wait(const api::WaitJobRequest& /*request*/, const Take<api::WaitJobReply>& /*take*/) {
+  return lacks("say yet when a job has ended");
+}
+
+Result<api::ActionReply> SlurmEngine::complete_allocation(const api::CompleteAllocationRequest& /*request*/) {
+  return lacks("give allocations to this command: use its own salloc and srun");
+}
+
+Status SlurmEngine::steps(const api::QueryStepsRequest& /*request*/, const Take<api::StepsReply>& /*take*/) {
+  return lacks("tell of running steps here yet: use its own squeue --steps");
+}
+
+Result<api::PrioritiesReply> SlurmEngine::priorities(const api::QueryPrioritiesRequest& /*request*/) {
+  return lacks("tell here yet how priorities are made up: use its own sprio");
+}
+
+Result<api::AccountsReply> SlurmEngine::accounts(const api::QueryAccountsRequest& /*request*/) {
+  return lacks("tell of accounts here yet: use its own sacctmgr and sshare");
+}
+
+Result<api::ActionReply> SlurmEngine::change_accounts(const api::UpdateAccountsRequest& /*request*/) {
+  return lacks("change accounts from here: use its own sacctmgr");
+}
+
+}  // namespace minke::engine::slurm
