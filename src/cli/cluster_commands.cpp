@@ -49,7 +49,8 @@ int up(bool shared, bool prepare_only) {
     if (const Status started = engine::embedded::start_daemon(*home); !started)
       return complain(started.error());
   }
-  const auto cluster = engine::open();
+  // Minke's own, whatever other cluster there is.
+  const auto cluster = engine::embedded::Client::connect();
   if (!cluster) return complain(cluster.error());
   auto status = ask_status(**cluster);
   if (!status) return complain(status.error());

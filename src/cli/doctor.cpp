@@ -17,8 +17,10 @@
 #include <vector>
 
 #include "api/daemon.pb.h"
+#include "cli/finding.h"
 #include "cli/guard.h"
 #include "cli/links.h"
+#include "cli/slurm_doctor.h"
 #include "config/configuration.h"
 #include "engine/open.h"
 #include "model/cluster.pb.h"
@@ -33,14 +35,6 @@
 namespace minke::cli {
 
 namespace {
-
-enum class Level { kGood, kNote, kBad };
-
-struct Finding {
-  Level level;
-  std::string what;
-  std::string remedy;  // a command, or what to do; empty if nothing is to be done
-};
 
 constexpr long kNfs = 0x6969;
 constexpr uint64_t kLittleSpaceMib = 200;
@@ -275,8 +269,10 @@ void check_namespaces(std::vector<Finding>& findings) {
 
 }  // namespace
 
-int doctor(bool json) {
-  std::vector<Finding> findings;
+namespace {
+
+// Of Minke's own cluster, and of this machine, which is its node.
+void check_own_cluster(std::vector<Finding>& findings) {
   if (auto home = os::minke_home(); !home) {
     findings.push_back({Level::kBad, home.error().message, "export MINKE_HOME=DIRECTORY"});
   } else {
@@ -286,7 +282,8 @@ int doctor(bool json) {
     if (const std::string real = real_slurm_command(*home); !real.empty()) {
       findings.push_back({Level::kNote,
                           "a real Slurm is on PATH (" + real + "): minke env leaves its commands alone",
-                          "eval \"$(minke env --over-slurm)\""});
+                          "MINKE_CLUSTER=slurm speaks with it; eval \"$(minke env --over-slurm)\" puts "
+                          "Minke's commands in front"});
     }
   }
   check_limits(findings);
@@ -296,6 +293,14 @@ int doctor(bool json) {
     check_control_groups(findings);
     check_namespaces(findings);
   }
+}
+
+}  // namespace
+
+int doctor(bool json) {
+  std::vector<Finding> findings;
+  // A real Slurm, where one is meant: this machine is no node then, or none that is Minke's to look after.
+  if (!check_slurm(findings)) check_own_cluster(findings);
   bool bad = false;
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const Finding& finding : findings) {

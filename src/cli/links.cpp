@@ -10,30 +10,69 @@
 
 #include "os/files.h"
 #include "os/minke_home.h"
+#include "text/number.h"
 
 namespace minke::cli {
 
-Status make_links(const std::string& home) {
+namespace {
+
+Result<std::string> this_program() {
   char self[PATH_MAX];
   const ssize_t length = ::readlink("/proc/self/exe", self, sizeof(self) - 1);
   if (length <= 0) return failure_from_errno("/proc/self/exe", errno);
-  self[length] = '\0';
+  return std::string(self, static_cast<size_t>(length));
+}
+
+Status make_link(const std::string& path, const std::string& program) {
+  char target[PATH_MAX];
+  const ssize_t known = ::readlink(path.c_str(), target, sizeof(target) - 1);
+  if (known > 0 && std::string_view(target, static_cast<size_t>(known)) == program) return {};
+  const std::string temporary = path + "." + std::to_string(::getpid());
+  ::unlink(temporary.c_str());
+  if (::symlink(program.c_str(), temporary.c_str()) != 0 || ::rename(temporary.c_str(), path.c_str()) != 0)
+    return failure_from_errno(path, errno);
+  return {};
+}
+
+// Whether PATH has a command outside of `own`.
+bool on_path(const std::string& command, const std::string& own) {
+  const char* path = std::getenv("PATH");
+  for (const std::string_view directory : text::split(path == nullptr ? "" : path, ':')) {
+    if (directory.empty() || directory == own) continue;
+    if (::access((std::string(directory) + "/" + command).c_str(), X_OK) == 0) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Status make_links(const std::string& home) {
+  const auto self = this_program();
+  if (!self) return failure(self.error());
   const std::string bin = os::bin_path(home);
   const mode_t mode = os::is_shared(home) ? 0755 : 0700;
   if (const Status made = os::make_directories(bin, mode); !made) return made;
   if (mode == 0755 && ::chmod(bin.c_str(), mode) != 0) return failure_from_errno(bin, errno);
   for (const char* name : kLinkNames) {
-    const std::string path = bin + "/" + name;
-    char target[PATH_MAX];
-    const ssize_t known = ::readlink(path.c_str(), target, sizeof(target) - 1);
-    if (known > 0 && std::string_view(target, static_cast<size_t>(known)) == self) continue;
-    const std::string temporary = path + "." + std::to_string(::getpid());
-    ::unlink(temporary.c_str());
-    if (::symlink(self, temporary.c_str()) != 0 || ::rename(temporary.c_str(), path.c_str()) != 0) {
-      return failure_from_errno(path, errno);
-    }
+    if (const Status made = make_link(bin + "/" + name, *self); !made) return made;
   }
   return {};
+}
+
+Result<std::string> make_links_beside_slurm(const std::string& home) {
+  const auto self = this_program();
+  if (!self) return self;
+  std::string bin = home + "/beside-slurm";
+  if (const Status made = os::make_directories(bin, 0700); !made) return failure(made.error());
+  for (const char* name : kBesideSlurm) {
+    const std::string path = bin + "/" + name;
+    if (on_path(name, bin)) {
+      ::unlink(path.c_str());
+    } else if (const Status made = make_link(path, *self); !made) {
+      return failure(made.error());
+    }
+  }
+  return bin;
 }
 
 std::string real_slurm_command(const std::string& home) {

@@ -41,9 +41,18 @@ inline constexpr const char* kLinkNames[] = {"minke",
                                              "lfs",
                                              "setrpaths.sh"};
 
+// The commands that are not Slurm's own, and that work on a real Slurm, too.
+inline constexpr const char* kBesideSlurm[] = {
+    "minke",   "sq",        "seff",     "sqjobs",       "sqkill",
+    "sqhosts", "sqsuspend", "sqresume", "avail_wheels", "diskusage_report"};
+
 // Makes <home>/bin with a link for each command, pointing to the program that runs; corrects those
 // that point elsewhere.
 Status make_links(const std::string& home);
+
+// Makes <home>/beside-slurm with a link for each command of kBesideSlurm that PATH lacks, and no others.
+// Returns its path.
+Result<std::string> make_links_beside_slurm(const std::string& home);
 
 // Returns the path of a real Slurm's sbatch on PATH; empty if there is none.
 std::string real_slurm_command(const std::string& home);

@@ -33,7 +33,7 @@ std::string profile_path(const std::string& home) {
 }
 
 // The lines for every shell but csh.
-std::string profile_text(const std::string& home, bool over_slurm) {
+std::string profile_text(const std::string& home, ShellManner manner) {
   const std::string of = text::shell_quoted(home), bin = text::shell_quoted(os::bin_path(home));
   std::string text =
       "# Minke's commands on PATH: in a job those of the cluster that runs it, in front of all others.\n"
@@ -41,7 +41,7 @@ std::string profile_text(const std::string& home, bool over_slurm) {
       software::commands_in_front() + "\nelse\n";
   if (home != os::kSharedHome) text += "  export MINKE_HOME=" + of + "\n";
   text += "  case \":$PATH:\" in *:" + bin + ":*) ;; *) export PATH=";
-  text += over_slurm ? bin + ":\"$PATH\"" : "\"$PATH\":" + bin;
+  text += manner == ShellManner::kOverSlurm ? bin + ":\"$PATH\"" : "\"$PATH\":" + bin;
   text += " ;; esac\n";
   // In a job they come with its environment.
   const std::string init = text::shell_quoted(software::init_path(home) + "/sh");
@@ -52,6 +52,12 @@ std::string profile_text(const std::string& home, bool over_slurm) {
             software::posix_functions(os::bin_path(home) + "/minke");
   }
   return text + "  fi\nfi\n";
+}
+
+std::string beside_slurm_text(const std::string& directory) {
+  const std::string bin = text::shell_quoted(directory);
+  return "# Minke's commands that the cluster's Slurm lacks, behind all others.\ncase \":$PATH:\" in *:" +
+         bin + ":*) ;; *) export PATH=\"$PATH\":" + bin + " ;; esac\n";
 }
 
 // Returns the text without the block, wherever that is.
@@ -117,13 +123,13 @@ bool is_our_link(const std::string& path, const std::string& home) {
          std::string_view(target, static_cast<size_t>(length)).starts_with(os::bin_path(home) + "/");
 }
 
-Result<std::string> install_for_all(const std::string& home, bool over_slurm) {
+Result<std::string> install_for_all(const std::string& home, ShellManner manner) {
   std::string done;
   if (!is_there(kProfileDirectory)) return failure(std::string(kProfileDirectory) + " is not there");
-  if (const Status written = os::replace_file(kSharedProfile, profile_text(home, over_slurm), 0644); !written)
+  if (const Status written = os::replace_file(kSharedProfile, profile_text(home, manner), 0644); !written)
     return failure(written.error());
   done += std::string(kSharedProfile) + "\n";
-  if (const std::string real = real_slurm_command(home); !real.empty() && !over_slurm)
+  if (const std::string real = real_slurm_command(home); !real.empty() && manner != ShellManner::kOverSlurm)
     return done + "no links in " + kSharedBin + ": a real Slurm is there (" + real +
            "); --over-slurm makes them\n";
   // Another MINKE_HOME would have to be given to each command.
@@ -141,16 +147,21 @@ Result<std::string> install_for_all(const std::string& home, bool over_slurm) {
 
 }  // namespace
 
-Result<std::string> install_in_shells(const std::string& home, bool over_slurm) {
+Result<std::string> install_in_shells(const std::string& home, ShellManner manner) {
   const bool shared = os::is_shared(home);
-  if (shared && ::geteuid() == 0) return install_for_all(home, over_slurm);
+  if (shared && ::geteuid() == 0) return install_for_all(home, manner);
   if (shared)
     return failure("this cluster is root's, who installs its commands for all: sudo minke env --install",
                    EPERM);
   const auto user = users_directory();
   if (!user) return user;
-  if (const Status written = os::replace_file(profile_path(home), profile_text(home, over_slurm), 0600);
-      !written)
+  std::string text = profile_text(home, manner);
+  if (manner == ShellManner::kBeside) {
+    const auto directory = make_links_beside_slurm(home);
+    if (!directory) return directory;
+    text = beside_slurm_text(*directory);
+  }
+  if (const Status written = os::replace_file(profile_path(home), text, 0600); !written)
     return failure(written.error());
   const std::string file = text::shell_quoted(profile_path(home));
   const std::string block =
@@ -159,11 +170,12 @@ Result<std::string> install_in_shells(const std::string& home, bool over_slurm) 
   for (const StartUpFile& one : start_up_files(*user)) {
     auto before = text_of(one.path);
     if (!before) return before;
-    std::string text = without_block(*before);
-    if (!text.empty() && text.back() != '\n') text += '\n';
-    text = one.at_top ? block + text : text + block;
-    if (text == *before) continue;
-    if (const Status written = write_start_up_file(one.path, text); !written) return failure(written.error());
+    std::string changed = without_block(*before);
+    if (!changed.empty() && changed.back() != '\n') changed += '\n';
+    changed = one.at_top ? block + changed : changed + block;
+    if (changed == *before) continue;
+    if (const Status written = write_start_up_file(one.path, changed); !written)
+      return failure(written.error());
     done += one.path + "\n";
   }
   return done;

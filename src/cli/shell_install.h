@@ -12,9 +12,15 @@
 
 namespace minke::cli {
 
-// `over_slurm`: in front of a real Slurm's commands outside of jobs, too. Within a job, the commands of the
-// cluster that runs it are always in front. Returns a line for each file written.
-Result<std::string> install_in_shells(const std::string& home, bool over_slurm);
+enum class ShellManner {
+  kUsual,      // behind a real Slurm's commands outside of jobs
+  kOverSlurm,  // in front of them, too
+  kBeside,     // for a user of a real Slurm: the commands that it lacks, and no cluster of Minke's own
+};
+
+// Within a job, the commands of the cluster that runs it are always in front. Returns a line for each file
+// written.
+Result<std::string> install_in_shells(const std::string& home, ShellManner manner);
 // Removes what the above wrote.
 Result<std::string> uninstall_from_shells(const std::string& home);
 

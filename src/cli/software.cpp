@@ -11,7 +11,7 @@
 
 #include "api/actions.pb.h"
 #include "cli/links.h"
-#include "engine/open.h"
+#include "engine/embedded/client.h"
 #include "os/files.h"
 #include "os/minke_home.h"
 #include "software/aliases.h"
@@ -61,7 +61,7 @@ Status write_init(const std::string& home) {
 
 // Makes a running daemon read again which software jobs begin with.
 void tell_daemon() {
-  auto cluster = engine::open(engine::Start::kNever);
+  auto cluster = engine::embedded::Client::connect(false);
   if (!cluster) return;
   const auto ability = (*cluster)->administration();
   if (const auto answer = ability ? (*ability)->reconfigure() : failure(ability.error()); !answer)

@@ -9,8 +9,9 @@ namespace minke::engine {
 
 enum class Start { kWhereNoneRuns, kNever };
 
-// The embedded engine of this process's home (os/minke_home.h). If no daemon runs, starts one if `start` says
-// so, else returns ECONNREFUSED. Error messages say what to do.
+// A real Slurm where one is meant (engine/slurm/find.h); else the embedded engine of this process's home
+// (os/minke_home.h), whose daemon is started where none runs and `start` says so; else ECONNREFUSED. Errors
+// say what to do.
 Result<std::unique_ptr<Engine>> open(Start start = Start::kWhereNoneRuns);
 
 }  // namespace minke::engine

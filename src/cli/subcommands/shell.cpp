@@ -11,6 +11,7 @@
 #include "cli/shell_install.h"
 #include "cli/software.h"
 #include "cli/subcommands/subcommands.h"
+#include "engine/slurm/find.h"
 #include "helpers/my_tiers.h"
 #include "os/minke_home.h"
 #include "text/shell_quote.h"
@@ -25,11 +26,11 @@ bool may_make_links(const std::string& home) {
 }
 
 // minke env --install and --uninstall.
-int change_shells(const std::string& home, bool install, bool force) {
-  if (install && may_make_links(home)) {
+int change_shells(const std::string& home, bool install, ShellManner manner) {
+  if (install && manner != ShellManner::kBeside && may_make_links(home)) {
     if (auto linked = make_links(home); !linked) return complain(linked.error());
   }
-  const auto done = install ? install_in_shells(home, force) : uninstall_from_shells(home);
+  const auto done = install ? install_in_shells(home, manner) : uninstall_from_shells(home);
   if (!done) return complain(done.error());
   std::fputs(done->empty() ? (install ? "there already\n" : "nothing was installed\n") : done->c_str(),
              stdout);
@@ -45,17 +46,40 @@ std::string path_settings(const std::string& home, bool csh) {
          ":\"$PATH\" ;; esac\n";
 }
 
+// Behind all that is there, so that only what the cluster lacks is found in it.
+int env_beside_slurm(const std::string& home, bool csh) {
+  const auto directory = make_links_beside_slurm(home);
+  if (!directory) return complain(directory.error());
+  const std::string bin = text::shell_quoted(*directory);
+  const std::string settings =
+      csh ? "if ( \":${PATH}:\" !~ *:" + bin + ":* ) setenv PATH \"${PATH}\":" + bin + " ;\n"
+          : "case \":$PATH:\" in *:" + bin + ":*) ;; *) export PATH=\"$PATH\":" + bin + " ;; esac\n";
+  std::fputs(settings.c_str(), stdout);
+  return 0;
+}
+
 int env(bool force, bool csh, bool install, bool uninstall) {
+  const auto slurm = engine::slurm::find_slurm();
+  if (!slurm) return complain(slurm.error());
   auto home = os::minke_home();
   if (!home) return complain(home.error());
-  if (install || uninstall) return change_shells(*home, install, force);
+  const bool beside = slurm->has_value() && !force;
+  if (install || uninstall)
+    return change_shells(*home, install,
+                         beside  ? ShellManner::kBeside
+                         : force ? ShellManner::kOverSlurm
+                                 : ShellManner::kUsual);
+  if (beside) return env_beside_slurm(*home, csh);
   if (may_make_links(*home)) {
     if (auto linked = make_links(*home); !linked) return complain(linked.error());
   }
   if (const std::string real = real_slurm_command(*home); !real.empty() && !force) {
-    return complain(
-        Error{0, "a real Slurm is on PATH (" + real +
-                     "); its commands are left alone. Use 'minke sbatch …', or 'minke env --over-slurm'"});
+    std::fprintf(
+        stderr,
+        "minke: a real Slurm is on PATH (%s); its commands are left alone, and those that it lacks come "
+        "behind them. Minke's own cluster is meant: use 'minke sbatch …', or 'minke env --over-slurm'\n",
+        real.c_str());
+    return env_beside_slurm(*home, csh);
   }
   const std::string text =
       path_settings(*home, csh) + helpers::tier_exports(csh) + module_functions(*home, csh);

@@ -1,0 +1,62 @@
+#include "cli/slurm_doctor.h"
+
+#include <string>
+
+#include "cli/finding.h"
+#include "engine/slurm/find.h"
+#include "engine/slurm/slurm_engine.h"
+
+namespace minke::cli {
+namespace {
+
+constexpr const char* kTellSite = "tell the cluster's administrators, if it lasts";
+
+void check_cluster(engine::slurm::SlurmEngine& cluster, std::vector<Finding>& findings) {
+  const engine::slurm::Place& place = cluster.place();
+  const std::string found = "its commands are in " + place.directory + ", found by " + place.found_by;
+  if (const Status answers = cluster.ping_controller(); !answers) {
+    findings.push_back({Level::kBad, answers.error().message + "; " + found, kTellSite});
+    return;
+  }
+  const auto self = cluster.identity();
+  if (!self) {
+    findings.push_back({Level::kBad, self.error().message + "; " + found, kTellSite});
+    return;
+  }
+  findings.push_back(
+      {Level::kGood, "cluster " + self->cluster + " runs Slurm " + self->version + "; " + found, ""});
+  findings.push_back({Level::kGood, "slurmctld answers", ""});
+  if (const Status kept = cluster.ping_accounting(); kept) {
+    findings.push_back({Level::kGood, "slurmdbd answers: seff, sacct and run times can be had", ""});
+  } else {
+    findings.push_back(
+        {Level::kNote, kept.error().message + ": seff and sacct cannot answer, the queue can", ""});
+  }
+  if (const std::string& directory = cluster.answers_directory(); directory.empty()) {
+    findings.push_back({Level::kNote, "answers of slurmctld cannot be kept: each command asks for itself",
+                        "export XDG_RUNTIME_DIR, or HOME, as a directory of your own"});
+  } else {
+    findings.push_back({Level::kGood,
+                        "your commands share slurmctld's answers, for " +
+                            std::to_string(self->least_poll_seconds) + " s or more, in " + directory,
+                        ""});
+  }
+}
+
+}  // namespace
+
+bool check_slurm(std::vector<Finding>& findings) {
+  auto found = engine::slurm::find_slurm();
+  if (!found) {
+    findings.push_back({Level::kBad, found.error().message,
+                        "load the cluster's commands (module load slurm), or say which cluster is meant: "
+                        "MINKE_CLUSTER=embedded"});
+    return true;
+  }
+  if (!*found) return false;
+  engine::slurm::SlurmEngine cluster(std::move((*found)->place), (*found)->period);
+  check_cluster(cluster, findings);
+  return true;
+}
+
+}  // namespace minke::cli
