@@ -134,8 +134,14 @@ def test_env_leaves_a_real_slurm_alone(cluster, tmp_path):
     real.mkdir()
     (real / "sbatch").write_text("#!/bin/sh\n")
     (real / "sbatch").chmod(0o755)
-    done = cluster.run(cluster.program, "env", env={"PATH": f"{real}:/usr/bin:/bin"})
-    assert done.returncode == 1 and str(real / "sbatch") in done.stderr and done.stdout == ""
+    path = f"{real}:/usr/bin:/bin"
+    done = cluster.run(cluster.program, "env", env={"PATH": path}, check=0)
+    assert str(real / "sbatch") in done.stderr and "export MINKE_HOME" not in done.stdout
+    # What Slurm lacks is found, and none of what it has.
+    found = cluster.run("bash", "-c", done.stdout + "command -v sbatch; command -v sqhosts; command -v sacctmgr", env={"PATH": path}).stdout
+    lines = found.splitlines()
+    assert lines[0] == str(real / "sbatch") and lines[1] == str(cluster.home / "beside-slurm/sqhosts")
+    assert not any(line.startswith(str(cluster.home)) for line in lines[2:])
 
 
 def test_program_by_its_first_word(cluster):

@@ -1,0 +1,233 @@
+"""Minke's program for somebody on a real Slurm: it finds the cluster, shows what the cluster's own commands show, asks
+slurmctld seldom, and leaves Slurm's commands alone. Every command of Slurm's is counted by a wrapper in front of it."""
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from cluster import ROOT, SYSTEM_PATH, Commands, plain_environment, poll
+from systems import AccountedSlurm, missing_program
+
+MINKE_ONLY = True
+pytestmark = [pytest.mark.xdist_group("on_slurm"),
+              pytest.mark.skipif(missing_program() is not None, reason=f"{missing_program()} is not installed")]
+
+COUNTED = ("squeue", "scontrol", "sinfo", "sdiag", "sacct", "sacctmgr", "scancel", "sbatch", "sprio", "sshare", "srun")
+
+
+class OnSlurm(Commands):
+    """A user's shell on the cluster's login node."""
+
+    def __init__(self, directory: pathlib.Path, slurm: AccountedSlurm):
+        self.directory, self.slurm = directory, slurm
+        self.home, self.work, self.bin, self.count = (directory / name for name in ("home", "work", "bin", "count"))
+        for one in (self.home, self.work, self.bin, directory / "run"):
+            one.mkdir(mode=0o700)
+        for name in COUNTED:
+            real = shutil.which(name, path=SYSTEM_PATH)
+            if real:
+                (self.bin / name).write_text(f'#!/bin/sh\necho "{name} $*" >>"{self.count}"\nexec {real} "$@"\n')
+                (self.bin / name).chmod(0o755)
+        program = pathlib.Path(os.environ.get("MINKE", ROOT / "build/minke"))
+        (directory / "minke").mkdir()
+        (directory / "minke/minke").symlink_to(program)
+        environment = {name: value for name, value in plain_environment().items() if name != "XDG_STATE_HOME"}
+        self.environment = environment | {
+            "SLURM_CONF": slurm.environment["SLURM_CONF"], "HOME": str(self.home), "TZ": "UTC",
+            "XDG_RUNTIME_DIR": str(directory / "run"), "PATH": f"{self.bin}:{directory}/minke:{SYSTEM_PATH}"}
+
+    def asked(self, command: str = "") -> list[str]:
+        lines = self.count.read_text().splitlines() if self.count.exists() else []
+        return [line for line in lines if line.startswith(command)]
+
+    def forget(self) -> None:
+        """As if the answers' period were over."""
+        shutil.rmtree(self.directory / "run/minke-slurm", ignore_errors=True)
+        self.count.write_text("")
+
+    def has_own_cluster(self) -> bool:
+        return any(self.home.rglob("minke.db"))
+
+
+@pytest.fixture(scope="module")
+def slurm():
+    with AccountedSlurm() as one:
+        user = subprocess.check_output(["id", "-un"], text=True).strip()
+        one.command("sacctmgr", "-i", "add", "account", "lab")
+        one.command("sacctmgr", "-i", "add", "user", user, "account=lab")
+        yield one
+        one.command("scancel", "-u", user)
+
+
+@pytest.fixture
+def login(slurm, tmp_path):
+    yield OnSlurm(tmp_path, slurm)
+    slurm.command("scancel", "-u", subprocess.check_output(["id", "-un"], text=True).strip())
+
+
+def test_doctor_says_which_cluster_it_is(login):
+    done = login.run("minke", "doctor", check=0)
+    assert re.search(r"ok +cluster loopback runs Slurm \d+\.\d+", done.stdout), done.stdout
+    assert login.slurm.environment["SLURM_CONF"] in done.stdout
+    assert "slurmctld answers" in done.stdout and "slurmdbd answers" in done.stdout
+    findings = json.loads(login.run("minke", "doctor", "--json", check=0).stdout)["findings"]
+    assert all(one["level"] != "problem" for one in findings)
+    assert not login.has_own_cluster()
+
+
+def test_the_queue_is_what_squeue_shows(login):
+    first = login.sbatch("-J", "train", "--gres=gpu:1", "-t", "2:00:00", "-c", "2", "--mem=1G", "--wrap", "sleep 600")
+    login.sbatch("-J", "odd | name JobState=X", "-t", "30", "-n", "2", "--comment", 'k=v "q"', "--wrap", "sleep 600")
+    login.sbatch("-J", "two\nlines", "-t", "30", "--hold", "--wrap", "true")
+    login.sbatch("-J", "array", "--array=1-5%1", "-t", "10", "--wrap", "sleep 600")
+    login.sbatch("-J", "held", "--hold", "-t", "1-00:00:00", "--wrap", "true")
+    login.sbatch("-J", "after", "-d", f"afterok:{first}", "-t", "5", "--wrap", "true")
+    login.sbatch("-J", "gpus", "-L", "matlab:1", "-p", "short", "--constraint=fast", "--gpus-per-node=a100:1", "-t", "5", "--wrap", "sleep 600")
+    login.sbatch("-J", "later", "--begin=now+2hours", "-t", "5", "--wrap", "true")
+    poll(lambda: login.run("squeue", "-h", "-t", "R").stdout.count("\n") >= 4, what="jobs that run")
+    login.forget()
+    # Reasons change with each pass of the scheduler.
+    columns = "%i|%P|%j|%u|%t|%l|%D|%C|%N|%a|%q|%b|%m|%Q"
+    # A name does not control the terminal of who looks.
+    shown = [sorted(login.run(*command, "-h", "-o", columns, check=0).stdout.replace("two\nlines", "two?lines").split("\n"))
+             for command in (("minke", "squeue"), ("squeue",))]
+    assert shown[0] == shown[1]
+    own = login.run("minke", "sq", check=0).stdout
+    assert f" {first} " in own and "JOBID" in own
+    one = login.run("minke", "squeue", "-h", "-j", first, "-o", "%i %T %r", check=0).stdout.strip()
+    assert one == f"{first} RUNNING None"
+
+
+def test_machine_is_what_sinfo_shows(login):
+    shown = [sorted(login.run(*command, "-h", "-N", "-o", "%N|%P|%t|%c|%m|%G|%f|%w", check=0).stdout.splitlines())
+             for command in (("minke", "sinfo"), ("sinfo",))]
+    assert shown[0] == shown[1]
+    listed = [login.run(*command, "-h", "-o", "%P|%a|%l|%D|%N", check=0).stdout.splitlines()
+              for command in (("minke", "sinfo"), ("sinfo",))]
+    assert sorted(listed[0]) == sorted(listed[1])
+    assert "LicenseName=matlab" in login.run("minke", "scontrol", "show", "licenses", check=0).stdout
+
+
+def test_a_hundred_commands_cost_slurmctld_one_query(login):
+    login.sbatch("--hold", "--wrap", "true")
+    login.forget()
+    environment = login.environment
+    commands = [login.start("minke", "squeue", "-h", env=environment, stdout=subprocess.DEVNULL) for _ in range(30)]
+    assert [command.wait(timeout=600) for command in commands] == [0] * 30
+    for _ in range(70):
+        login.run("minke", "squeue", "-h", check=0)
+    kinds = [line.split(" --format")[0].split(" --Format")[0] for line in login.asked()]
+    assert sorted(set(kinds)) == sorted(kinds), kinds
+    assert len(login.asked("squeue")) == 1 and len(login.asked("sdiag")) <= 1 and len(login.asked("scontrol")) == 1
+
+
+def test_why_a_job_waits(login):
+    """The forecast is made of what Slurm shows; a hundred questions cost slurmctld one query of each kind."""
+    running = login.sbatch("-p", "short", "-N", "2", "--exclusive", "-t", "60", "--wrap", "sleep 600")
+    poll(lambda: login.run("squeue", "-h", "-j", running, "-o", "%t").stdout.strip() == "R", what="a start")
+    job = login.sbatch("-p", "short", "-N", "1", "-t", "10", "--wrap", "true")
+    poll(lambda: login.run("squeue", "-h", "-j", job, "-o", "%r").stdout.strip() in ("Resources", "Priority"), what="a reason")
+    login.forget()
+    report = login.run("minke", "why", job, check=0).stdout
+    assert f"Job {job}" in report and "Expected start: in " in report, report
+    assert f"{running} of " in report and "0 of 8 CPUs" in report and "jobs that are not shown" not in report, report
+    # At the latest it begins when the time of the other is over: an hour after that one's start.
+    told = json.loads(login.run("minke", "why", "--json", job, check=0).stdout)
+    ends = int(login.run("squeue", "-h", "-j", running, "-o", "%e", env={"SLURM_TIME_FORMAT": "%s"}).stdout)
+    assert abs(told["expected_start_by_time_limits"] - ends) < 120, (told, ends)
+    for _ in range(98):
+        assert login.run("minke", "why", job, check=0).stdout.startswith(f"Job {job}")
+    kinds = [" ".join(line.split()[:3]) if line.startswith("scontrol") else line.split()[0] for line in login.asked()
+             if not line.startswith("squeue -h")]
+    assert sorted(set(kinds)) == sorted(kinds), kinds
+    assert "there is no job 999999" in login.run("minke", "why", "999999").stderr
+
+
+def test_what_was_changed_through_it_is_seen_at_once(login):
+    job = login.sbatch("--hold", "-t", "5", "--wrap", "sleep 600")
+    state = lambda: login.run("minke", "squeue", "-h", "-j", job, "-t", "all", "-o", "%T %r", check=0).stdout.strip()
+    assert state() == "PENDING JobHeldUser"
+    login.run("minke", "scontrol", "release", job, check=0)
+    poll(lambda: (login.forget(), state().split()[0] == "RUNNING")[1], what="a start")
+    login.run("minke", "scancel", job, check=0)
+    poll(lambda: (login.forget(), state().split()[0] == "CANCELLED")[1], what="an end")
+    assert "Invalid job id" in login.run("minke", "scontrol", "hold", "999999").stderr
+
+
+def test_seff_of_an_ended_job(login):
+    job = login.sbatch("-t", "5", "-n", "1", "--mem=100", "--wrap", "python3 -c 'sum(range(10**7))'; exit 3")
+    poll(lambda: "FAILED" in login.run("sacct", "-n", "-X", "-j", job, "-o", "state").stdout, what="its record")
+    report = login.run("minke", "seff", job, check=0).stdout
+    assert f"Job ID: {job}\nCluster: loopback\n" in report
+    assert "State: FAILED (exit code 3)" in report and "Memory Efficiency:" in report and "of 100.00 MB" in report
+    columns = "JobID,JobName,Partition,Account,AllocCPUS,State,ExitCode"
+    shown = [login.run(*command, "-X", "-n", "-P", "-j", job, "-o", columns, check=0).stdout
+             for command in (("minke", "sacct"), ("sacct",))]
+    assert shown[0] == shown[1]
+    assert "sum(range" in login.run("minke", "scontrol", "write", "batch_script", job, "-", check=0).stdout
+
+
+def test_env_adds_only_what_the_cluster_lacks(login):
+    (login.bin / "seff").write_text("#!/bin/sh\necho \"the cluster's own\"\n")
+    (login.bin / "seff").chmod(0o755)
+    shell = 'eval "$(minke env)"; echo "$MINKE_HOME"; for name in squeue sbatch seff sq sqhosts sacct; do command -v $name; done; seff'
+    lines = login.run("bash", "-c", shell, check=0).stdout.splitlines()
+    assert lines[0] == "" and lines[-1] == "the cluster's own"
+    assert lines[1:4] == [str(login.bin / name) for name in ("squeue", "sbatch", "seff")]
+    assert lines[6] == str(login.bin / "sacct")
+    assert all(line.startswith(str(login.home)) for line in lines[4:6])
+    # For good; and Minke's own cluster does not come of it.
+    assert ".bashrc" in login.run("minke", "env", "--install", check=0).stdout
+    found = login.run("bash", "-ic", "command -v sq squeue; sq -h", check=0).stdout.splitlines()
+    assert found[0].startswith(str(login.home)) and found[1] == str(login.bin / "squeue")
+    login.run("minke", "env", "--uninstall", check=0)
+    assert "minke" not in (login.home / ".bashrc").read_text()
+    assert not login.has_own_cluster()
+
+
+def test_what_it_cannot_do_yet_it_says(login):
+    for command in (("sbatch", "--wrap", "true"), ("srun", "true"), ("sprio",), ("sshare",)):
+        done = login.run("minke", *command)
+        assert done.returncode != 0 and "loopback runs Slurm" in done.stderr, (command, done.stderr)
+    assert not login.has_own_cluster()
+
+
+def test_minkes_own_cluster_stays_what_it_was(login, new_cluster):
+    done = login.run("minke", "squeue", env={"MINKE_CLUSTER": "mainframe"})
+    assert done.returncode == 1 and "embedded, slurm" in done.stderr
+    own = new_cluster("own")
+    assert own.run("squeue", "-h", env={"SLURM_CONF": login.environment["SLURM_CONF"]}, check=0).stdout == ""
+    assert own.pid() is not None
+    # Somebody's own, without any variable, goes on although a Slurm is there.
+    environment = login.environment | {"MINKE_HOME": str(login.home / ".local/state/minke")}
+    login.run("minke", "up", env=environment, check=0)
+    try:
+        login.count.write_text("")
+        assert "daemon pid" in login.run("minke", "doctor").stdout
+        assert login.run("minke", "squeue", "-h", check=0).stdout == "" and login.asked() == []
+        assert "runs Slurm" in login.run("minke", "doctor", env={"MINKE_CLUSTER": "slurm"}).stdout
+        (login.home / "choice.toml").write_text('[cluster]\nengine = "slurm"\n')
+        assert "runs Slurm" in login.run("minke", "doctor", env={"MINKE_CONFIG": str(login.home / "choice.toml")}).stdout
+    finally:
+        login.run("minke", "down", "--cancel-jobs", env=environment)
+
+
+def test_a_dead_slurmctld_is_named(login):
+    conf = login.directory / "slurm.conf"
+    text = pathlib.Path(login.environment["SLURM_CONF"]).read_text()
+    conf.write_text(re.sub(r"SlurmctldPort=\d+", "SlurmctldPort=1", text) + "MessageTimeout=5\n")
+    for name in ("cgroup.conf", "gres.conf"):
+        shutil.copy(pathlib.Path(login.environment["SLURM_CONF"]).parent / name, login.directory)
+    silent = {"SLURM_CONF": str(conf)}
+    done = login.run("minke", "squeue", env=silent)
+    assert done.returncode == 1 and "slurmctld does not answer" in done.stderr, done.stderr
+    assert "slurmctld does not answer" in login.run("minke", "doctor", env=silent).stdout
+    # It was not asked again at once.
+    before = len(login.asked())
+    assert "slurmctld does not answer" in login.run("minke", "squeue", env=silent).stderr
+    assert len(login.asked()) <= before + 1
+    assert not login.has_own_cluster()
