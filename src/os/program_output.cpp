@@ -38,14 +38,19 @@ Result<ProgramOutput> ProgramOutput::start(const std::vector<std::string>& argv,
 
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  if (options.input >= 0) {
+    posix_spawn_file_actions_adddup2(&actions, options.input, 0);
+  } else {
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  }
   posix_spawn_file_actions_adddup2(&actions, output_end.get(), 1);
   posix_spawn_file_actions_adddup2(&actions, error_end.get(), 2);
   // A group of its own, so that what it started is killed with it.
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-  const std::vector<std::string> environment = laid_over(options.environment);
+  const std::vector<std::string> environment =
+      options.only_environment ? options.environment : laid_over(options.environment);
   pid_t pid = 0;
   const int problem = ::posix_spawn(&pid, argv[0].c_str(), &actions, &attributes, pointers_to(argv).data(),
                                     pointers_to(environment).data());

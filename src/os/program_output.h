@@ -19,11 +19,13 @@ struct ProgramOptions {
   std::chrono::seconds timeout{60};           // from its start to its end; then it is killed
   size_t most_bytes = size_t{1} << 30;        // of its output; then it is killed
   std::vector<std::string> environment = {};  // NAME=VALUE laid over this program's; "NAME" alone removes it
+  bool only_environment = false;              // all of it is `environment`, and nothing of this program's
+  int input = -1;                             // its standard input; -1: /dev/null
 };
 
 class ProgramOutput {
  public:
-  // argv[0] is a path. Its standard input is /dev/null. Error: it cannot be started.
+  // argv[0] is a path. Error: it cannot be started.
   static Result<ProgramOutput> start(const std::vector<std::string>& argv, ProgramOptions options = {});
   ProgramOutput(ProgramOutput&&) noexcept;
   ProgramOutput& operator=(ProgramOutput&&) = delete;
