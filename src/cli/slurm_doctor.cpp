@@ -25,7 +25,17 @@ void check_cluster(engine::slurm::SlurmEngine& cluster, std::vector<Finding>& fi
   }
   findings.push_back(
       {Level::kGood, "cluster " + self->cluster + " runs Slurm " + self->version + "; " + found, ""});
+  if (const std::string note = cluster.note_of_version(); !note.empty())
+    findings.push_back({Level::kNote, note, "a newer Minke may know it"});
   findings.push_back({Level::kGood, "slurmctld answers", ""});
+  if (!place.rest.empty()) {
+    if (const Status answers = cluster.ping_rest(); answers) {
+      findings.push_back(
+          {Level::kGood, "slurmrestd answers at " + place.rest + ": the queue comes from it", ""});
+    } else {
+      findings.push_back({Level::kNote, answers.error().message + "; the queue comes from squeue", ""});
+    }
+  }
   if (const Status kept = cluster.ping_accounting(); kept) {
     findings.push_back({Level::kGood, "slurmdbd answers: seff, sacct and run times can be had", ""});
   } else {

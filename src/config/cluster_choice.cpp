@@ -24,6 +24,12 @@ void read_cluster_choice(Table& table, ClusterChoice& choice) {
     choice.name = given;
     return {};
   });
+  table.text("rest", [&](const std::string& given) -> Status {
+    if (given.find_first_of(" \t\r\n") != std::string::npos || given.find_first_of("/:") == std::string::npos)
+      return failure("must be the path of slurmrestd's socket, or HOST:PORT");
+    choice.rest = given;
+    return {};
+  });
   table.number("period", kLeast, kMost,
                [&](int64_t seconds) { choice.period_seconds = static_cast<uint32_t>(seconds); });
 }

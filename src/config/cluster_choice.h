@@ -16,6 +16,7 @@ enum class ClusterEngine { kUnsaid, kEmbedded, kSlurm };
 struct ClusterChoice {
   ClusterEngine engine = ClusterEngine::kUnsaid;
   std::string name;              // of several clusters of one Slurm's: -M; empty: its own
+  std::string rest;              // where its slurmrestd listens: a path, or HOST:PORT; empty: it is not asked
   uint32_t period_seconds = 30;  // for how long an answer of slurmctld's does
 };
 

@@ -101,6 +101,7 @@ Result<api::ExplainJobReply> SlurmEngine::explain(const api::ExplainJobRequest& 
   });
   if (!parts) return failure(parts.error());
   std::vector<std::string> notes;
+  if (std::string note = note_of_version(); !note.empty()) notes.push_back(std::move(note));
   if (auto told = reservations()) {
     add_all(records.reservations, told->mutable_reservations());
   } else {

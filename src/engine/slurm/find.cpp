@@ -105,6 +105,11 @@ Result<std::optional<Found>> find_slurm() {
   found.period = std::chrono::seconds(choice.period_seconds);
   found.place.directory = commands_on_path();
   found.place.cluster = choice.name;
+  found.place.rest = choice.rest;
+  // As Slurm's own commands take it; of several clusters each would have to be asked.
+  const std::string named = from_environment("SLURM_CLUSTERS");
+  if (found.place.cluster.empty() && named.find(',') == std::string::npos && named != "all")
+    found.place.cluster = named;
   if (found.place.directory.empty()) {
     if (!meant) return std::nullopt;
     return failure(said->where + " says that a Slurm is meant, but no squeue of one is on PATH", ENOENT);

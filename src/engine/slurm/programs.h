@@ -19,6 +19,7 @@ struct Place {
   std::string directory;  // of its commands
   std::string cluster;    // -M for all of them; empty: the one that its configuration names
   std::string found_by;   // for people: "/etc/slurm/slurm.conf"
+  std::string rest = {};  // of its slurmrestd; empty: it is not asked
 };
 
 class Programs {

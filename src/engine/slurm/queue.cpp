@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "engine/slurm/json_jobs.h"
 #include "engine/slurm/json_records.h"
 #include "engine/slurm/queue_text.h"
+#include "engine/slurm/rest.h"
 #include "engine/slurm/slurm_engine.h"
 #include "model/error.h"
 #include "model/job_record.pb.h"
@@ -41,10 +43,9 @@ class Parts {
   api::JobsReply part_;
 };
 
-// From 23.02 on squeue --json has all that is needed.
-bool tells_enough_in_json(std::string_view version) {
-  constexpr uint64_t kFirstYear = 23;
-  return text::parse_unsigned(version.substr(0, version.find('.'))).value_or(0) >= kFirstYear;
+// Of a command that answered, but not with what can be read: it lacks the plugin, or tells it otherwise.
+bool is_no_answer(const Error& error) {
+  return error.code != ECONNREFUSED && error.code != ETIMEDOUT && error.code != EACCES;
 }
 
 bool is_shown(const model::JobRecord& job, const api::JobFilter& filter, const JobMatcher& matcher) {
@@ -56,16 +57,42 @@ bool is_shown(const model::JobRecord& job, const api::JobFilter& filter, const J
 
 }  // namespace
 
-Status SlurmEngine::ask_queue_json(const Take<api::JobsReply>& take) {
+namespace {
+
+Status read_jobs(const NextBytes& next, const Take<api::JobsReply>& take) {
   Parts parts(take);
-  const Status read = programs_.run({"squeue", "--states=all", "--json"}, [&](os::ProgramOutput& output) {
-    return read_json_records([&](char* buffer, size_t size) { return output.read(buffer, size); }, "jobs",
-                             [&](const nlohmann::json& record) -> Status {
-                               model::JobRecord job = job_of(record);
-                               return job.job_id() == 0 ? Status() : parts.add(std::move(job));
-                             });
+  const Status read = read_json_records(next, "jobs", [&](const nlohmann::json& record) -> Status {
+    model::JobRecord job = job_of(record);
+    return job.job_id() == 0 ? Status() : parts.add(std::move(job));
   });
   return read ? parts.finish() : read;
+}
+
+Rest rest_of(const Place& place) {
+  const char* token = std::getenv("SLURM_JWT");
+  return Rest(place.rest, token == nullptr ? "" : token);
+}
+
+}  // namespace
+
+Status SlurmEngine::ask_queue_json(const Take<api::JobsReply>& take) {
+  return programs_.run({"squeue", "--states=all", "--json"}, [&](os::ProgramOutput& output) {
+    return read_jobs([&](char* buffer, size_t size) { return output.read(buffer, size); }, take);
+  });
+}
+
+Status SlurmEngine::ask_queue_rest(const std::string& interface, const Take<api::JobsReply>& take) {
+  return rest_of(place()).get("/slurm/" + interface + "/jobs/",
+                              [&](const NextBytes& next) { return read_jobs(next, take); });
+}
+
+Status SlurmEngine::ping_rest() {
+  const auto known = version();
+  if (!known) return failure(known.error());
+  const std::string interface = rest_interface(*known);
+  if (interface.empty()) return failure("slurmrestd of Slurm " + *known + " tells too little");
+  return rest_of(place()).get("/slurm/" + interface + "/licenses/",
+                              [](const NextBytes&) { return Status(); });
 }
 
 Status SlurmEngine::ask_queue_text(const Take<api::JobsReply>& take) {
@@ -81,7 +108,28 @@ Status SlurmEngine::ask_queue_text(const Take<api::JobsReply>& take) {
 Status SlurmEngine::ask_queue(const Take<api::JobsReply>& take) {
   const auto known = version();
   if (!known) return failure(known.error());
-  return tells_enough_in_json(*known) ? ask_queue_json(take) : ask_queue_text(take);
+  if (queue_source(*known) != QueueSource::kJson) return ask_queue_text(take);
+  bool given = false;
+  const Take<api::JobsReply> counted = [&](api::JobsReply& part) -> Status {
+    given = true;
+    return take(part);
+  };
+  // The next source only as long as nothing has been taken from the one before. Whether slurmrestd answers is
+  // told by minke doctor: Slurm's own commands know what it knows.
+  const std::string interface = place().rest.empty() ? "" : rest_interface(*known);
+  if (!interface.empty()) {
+    const Status read = ask_queue_rest(interface, counted);
+    if (read || given) return read;
+  }
+  const Status read = ask_queue_json(counted);
+  if (!read && !given && is_no_answer(read.error())) return ask_queue_text(take);
+  return read;
+}
+
+std::string SlurmEngine::note_of_version() {
+  const auto known = version();
+  if (!known || queue_source(*known) != QueueSource::kTextOfUnknown) return {};
+  return "Slurm " + *known + " is newer than what this Minke knows: its queue is read as text";
 }
 
 Status SlurmEngine::jobs(const api::QueryJobsRequest& request, const Take<api::JobsReply>& take) {

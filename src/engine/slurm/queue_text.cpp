@@ -148,6 +148,18 @@ constexpr Column kColumns[] = {
 
 }  // namespace
 
+QueueSource queue_source(std::string_view version) {
+  constexpr uint64_t kFirst = 2302, kLast = 2605;  // year and month
+  const size_t point = version.find('.');
+  const auto year = text::parse_unsigned(version.substr(0, point), 99);
+  const std::string_view rest = point == std::string_view::npos ? "" : version.substr(point + 1);
+  const auto month = text::parse_unsigned(rest.substr(0, rest.find_first_not_of("0123456789")), 12);
+  if (!year || !month) return QueueSource::kTextOfUnknown;
+  const uint64_t release = *year * 100 + *month;
+  if (release < kFirst) return QueueSource::kTextOfOld;
+  return release <= kLast ? QueueSource::kJson : QueueSource::kTextOfUnknown;
+}
+
 std::vector<std::string> QueueText::words() const {
   std::string format;
   for (const Column& column : kColumns)

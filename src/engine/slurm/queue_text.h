@@ -16,6 +16,11 @@ class JobRecord;
 
 namespace minke::engine::slurm {
 
+// Whether the queue of a cluster of this version is read as JSON: from 23.02 on that has all that is needed.
+// A release that is newer than those known may tell it otherwise; text has stayed the same.
+enum class QueueSource { kJson, kTextOfOld, kTextOfUnknown };
+QueueSource queue_source(std::string_view version);
+
 class QueueText {
  public:
   using Take = std::function<Status(model::JobRecord job)>;

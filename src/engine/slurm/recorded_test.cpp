@@ -308,5 +308,15 @@ TEST(ShownNode, IsDownWhereItDoesNotAnswer) {
   EXPECT_EQ(node_of(ShownRecord("NodeName=n State=IDLE+CLOUD+POWERED_DOWN")).state(), model::NODE_IDLE);
 }
 
+TEST(QueueSource, AnUnknownReleaseIsReadAsText) {
+  EXPECT_EQ(queue_source("22.05.8"), QueueSource::kTextOfOld);
+  EXPECT_EQ(queue_source("23.02.0"), QueueSource::kJson);
+  EXPECT_EQ(queue_source("26.05.5"), QueueSource::kJson);
+  EXPECT_EQ(queue_source("26.05"), QueueSource::kJson);
+  EXPECT_EQ(queue_source("24.11.0-0rc1"), QueueSource::kJson);
+  for (const char* version : {"26.11.0", "27.05.1", "", "next", "26"})
+    EXPECT_EQ(queue_source(version), QueueSource::kTextOfUnknown) << version;
+}
+
 }  // namespace
 }  // namespace minke::engine::slurm

@@ -27,8 +27,11 @@ class SlurmEngine final : public Engine, public ExplanationAbility {
 
   const Place& place() const { return programs_.place(); }
   const std::string& answers_directory() const { return answers_.directory(); }
-  // Whether slurmctld, and slurmdbd, answer now.
+  // What to say of a version that this program does not know; empty: it knows it.
+  std::string note_of_version();
+  // Whether slurmctld, slurmdbd, and slurmrestd where there is one, answer now.
   Status ping_controller();
+  Status ping_rest();
   Status ping_accounting();
 
   Result<Identity> identity() override;
@@ -85,8 +88,9 @@ class SlurmEngine final : public Engine, public ExplanationAbility {
   // The lines of an `scontrol -o show …`.
   Status show(const char* what, const TakeRecord& take) const;
 
-  // The whole queue, from JSON or, of old releases, from text.
+  // The whole queue: from slurmrestd where there is one, from JSON or, of old releases, from text.
   Status ask_queue(const Take<api::JobsReply>& take);
+  Status ask_queue_rest(const std::string& interface, const Take<api::JobsReply>& take);
   Status ask_queue_json(const Take<api::JobsReply>& take);
   Status ask_queue_text(const Take<api::JobsReply>& take);
   // This user's jobs that have ended lately, with what run times are learned from.
