@@ -46,6 +46,7 @@ constexpr Culprit kSilent[] = {{"slurmdbd", "slurmdbd, which keeps the accountin
                                {"Unable to contact the controller", "slurmctld"},
                                {"slurm_load_ctl_conf", "slurmctld"},
                                {"Socket timed out on send/recv operation", "slurmctld"},
+                               {"Zero Bytes were transmitted or received", "slurmctld"},
                                {"Connection refused", "slurmctld"},
                                {"Unable to establish controller machine", "slurmctld"},
                                {"unable to find a controller", "slurmctld"}};
@@ -127,6 +128,33 @@ Status Programs::run(std::vector<std::string> words, const Read& read) const {
   if (!ended) return failure(ended.error());
   if (ended->exit_code != 0) return failure(error_of(name, ended->exit_code, ended->complaint));
   return taken;
+}
+
+Result<Programs::Said> Programs::submit(std::vector<std::string> words, int input,
+                                        std::vector<std::string> environment) const {
+  const std::string name = words.front();
+  if (!has(name)) return failure("this cluster has no " + name + " in " + place_.directory, ENOENT);
+  words.front() = place_.directory + "/" + name;
+  if (!place_.cluster.empty()) words.insert(words.begin() + 1, "--clusters=" + place_.cluster);
+  auto output = os::ProgramOutput::start(words, {.timeout = kPatience,
+                                                 .most_bytes = kLongestLine,
+                                                 .environment = std::move(environment),
+                                                 .only_environment = true,
+                                                 .input = input});
+  if (!output) return failure(output.error());
+  Said said;
+  char buffer[4096];
+  for (;;) {
+    const auto got = output->read(buffer, sizeof buffer);
+    if (!got) return failure(got.error());
+    if (*got == 0) break;
+    said.output.append(buffer, *got);
+  }
+  auto ended = output->finish();
+  if (!ended) return failure(ended.error());
+  if (ended->exit_code != 0) return failure(error_of(name, ended->exit_code, ended->complaint));
+  said.complaint = std::move(ended->complaint);
+  return said;
 }
 
 Status Programs::lines(std::vector<std::string> words,

@@ -32,6 +32,12 @@ class Programs {
   // has read all of it. `name` is the first of `words`. An error of the program's comes before one of `read`.
   using Read = std::function<Status(os::ProgramOutput& output)>;
   Status run(std::vector<std::string> words, const Read& read) const;
+  // One that submits: it reads `input`, has this environment and no other, and what it says on both streams
+  // is returned.
+  struct Said {
+    std::string output, complaint;
+  };
+  Result<Said> submit(std::vector<std::string> words, int input, std::vector<std::string> environment) const;
   // The same, line by line, without the ends.
   Status lines(std::vector<std::string> words, const std::function<Status(std::string_view)>& take) const;
   // All of a short answer.

@@ -238,19 +238,11 @@ Result<api::LicensesReply> SlurmEngine::licenses() {
 
 // What is not done yet, or not by this engine.
 
-Result<api::SubmitReply> SlurmEngine::submit(api::SubmitRequest /*request*/) {
-  return lacks("take jobs from here yet: submit with its own sbatch");
-}
-
 Result<AdministrationAbility*> SlurmEngine::administration() {
   const auto self = identity();
   if (!self) return failure(self.error());
   return failure("the cluster " + self->cluster +
                  " runs Slurm, not Minke's daemon; minke doctor says how it is");
-}
-
-Status SlurmEngine::wait(const api::WaitJobRequest& /*request*/, const Take<api::WaitJobReply>& /*take*/) {
-  return lacks("say yet when a job has ended");
 }
 
 Result<api::ActionReply> SlurmEngine::complete_allocation(const api::CompleteAllocationRequest& /*request*/) {

@@ -5,7 +5,7 @@
 // for all commands of a user (shared_answers.h). What has been changed through here is asked for anew.
 // slurmdbd is asked each time, with bounds on what it is asked for.
 //
-// What this engine cannot do yet says so (Engine::lacks): submissions, waiting, allocations and steps.
+// What this engine cannot do yet says so (Engine::lacks): allocations, heterogeneous jobs and steps.
 #pragma once
 
 #include <chrono>
@@ -16,6 +16,10 @@
 #include "engine/engine.h"
 #include "engine/slurm/programs.h"
 #include "engine/slurm/shared_answers.h"
+
+namespace minke::model {
+class JobRecord;
+}  // namespace minke::model
 
 namespace minke::engine::slurm {
 
@@ -97,6 +101,15 @@ class SlurmEngine final : public Engine, public ExplanationAbility {
   Status history(const Take<api::AccountingReply>& take);
   // Of the configuration: "26.05.5".
   Result<std::string> version();
+
+  // One attempt of a submission. A job of this mark, among those that slurmctld knows now and slurmdbd knew
+  // since `from`; 0: there is none.
+  Result<api::SubmitReply> submit_once(const api::SubmitRequest& request, const std::string& mark);
+  Result<uint32_t> find_marked(const std::string& mark, int64_t from);
+  // A job as the queue has it, else as the accounting record has it; of an array the task that has not ended,
+  // or has ended worst.
+  Result<model::JobRecord> as_it_is(uint32_t job_id);
+  Result<model::JobRecord> as_it_was(uint32_t job_id);  // not before the period of what is kept is over
 
   // Starts a command that changes jobs; what the queue was is forgotten then.
   Result<api::ActionReply> act(Words words, uint32_t changed);
