@@ -9,6 +9,7 @@
 
 #include "api/submission.pb.h"
 #include "cli/batch_submission.h"
+#include "cli/links.h"
 #include "cli/srun/launch_environment.h"
 #include "engine/open.h"
 #include "helpers/checkpoint.h"
@@ -129,13 +130,23 @@ Status make_parts(const Times& times, model::JobSpec& spec) {
   return {};
 }
 
+// The program that runs a part: the cluster's own, which is kept up to date; on a real Slurm the one that
+// runs now, which must lie where the nodes see it.
+Result<std::string> part_program(engine::Engine& cluster) {
+  const auto self = cluster.identity();
+  if (!self) return failure(self.error());
+  if (self->product == "Slurm") return this_program();
+  const auto home = os::minke_home();
+  if (!home) return home;
+  return os::bin_path(*home) + "/minke";
+}
+
 // The script itself follows the line that runs the part, which reads it from there.
-std::string part_script(const std::string& home, const Times& times, const submit::JobRequest& request) {
+std::string part_script(const std::string& program, const Times& times, const submit::JobRequest& request) {
   const model::WarningSignal& warning = request.spec.warning_signal();
-  return "#!/bin/sh\nexec " + text::shell_quoted(os::bin_path(home) + "/minke") + " chain-part " +
-         std::to_string(times.total) + " " + std::to_string(warning.seconds_before_end()) + " " +
-         std::to_string(warning.number()) + (times.checkpoint ? " checkpoint" : " -") + " \"$0\" \"$@\"\n" +
-         request.script;
+  return "#!/bin/sh\nexec " + text::shell_quoted(program) + " chain-part " + std::to_string(times.total) +
+         " " + std::to_string(warning.seconds_before_end()) + " " + std::to_string(warning.number()) +
+         (times.checkpoint ? " checkpoint" : " -") + " \"$0\" \"$@\"\n" + request.script;
 }
 
 void print_submitted(uint32_t job_id, const Times& times, const submit::JobRequest& request) {
@@ -154,11 +165,11 @@ int submit_chain(const submit::Invocation& invocation, const Times& times, submi
                  int argc, char** argv) {
   if (const std::string problem = cannot_be_a_chain(request); !problem.empty()) return complain(problem);
   if (const Status made = make_parts(times, request.spec); !made) return complain(made.error().message);
-  const auto home = os::minke_home();
-  if (!home) return complain(home.error().message);
-  request.script = part_script(*home, times, request);
   auto cluster = engine::open();
   if (!cluster) return complain(cluster.error().message);
+  const auto program = part_program(**cluster);
+  if (!program) return complain(program.error().message);
+  request.script = part_script(*program, times, request);
   const auto reply = submit_batch(**cluster, invocation, request, argc, argv);
   if (!reply) return complain(reply.error().message);
   for (const std::string& note : reply->notes()) std::fprintf(stderr, "sbatch: %s\n", note.c_str());

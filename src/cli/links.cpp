@@ -16,13 +16,6 @@ namespace minke::cli {
 
 namespace {
 
-Result<std::string> this_program() {
-  char self[PATH_MAX];
-  const ssize_t length = ::readlink("/proc/self/exe", self, sizeof(self) - 1);
-  if (length <= 0) return failure_from_errno("/proc/self/exe", errno);
-  return std::string(self, static_cast<size_t>(length));
-}
-
 Status make_link(const std::string& path, const std::string& program) {
   char target[PATH_MAX];
   const ssize_t known = ::readlink(path.c_str(), target, sizeof(target) - 1);
@@ -45,6 +38,13 @@ bool on_path(const std::string& command, const std::string& own) {
 }
 
 }  // namespace
+
+Result<std::string> this_program() {
+  char self[PATH_MAX];
+  const ssize_t length = ::readlink("/proc/self/exe", self, sizeof(self) - 1);
+  if (length <= 0) return failure_from_errno("/proc/self/exe", errno);
+  return std::string(self, static_cast<size_t>(length));
+}
 
 Status make_links(const std::string& home) {
   const auto self = this_program();

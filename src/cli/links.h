@@ -46,6 +46,9 @@ inline constexpr const char* kBesideSlurm[] = {
     "minke",   "sq",        "seff",     "sqjobs",       "sqkill",
     "sqhosts", "sqsuspend", "sqresume", "avail_wheels", "diskusage_report"};
 
+// The path of the program that runs.
+Result<std::string> this_program();
+
 // Makes <home>/bin with a link for each command, pointing to the program that runs; corrects those
 // that point elsewhere.
 Status make_links(const std::string& home);

@@ -24,6 +24,7 @@
 #include "api/accounting.pb.h"
 #include "api/actions.pb.h"
 #include "api/field.pb.h"
+#include "api/jobs.pb.h"
 #include "api/updates.pb.h"
 #include "engine/engine.h"
 #include "engine/fetch.h"
@@ -71,6 +72,7 @@ class Part {
   int run(const std::string& script, const std::vector<std::string>& arguments);
 
  private:
+  void add_up(const model::JobRecord& current);
   void warn();
   bool ends_within(int milliseconds) const;
   void start(const std::string& script, const std::vector<std::string>& arguments, const sigset_t& signals);
@@ -96,26 +98,22 @@ class Part {
   int status_ = 0;
 };
 
-// Reads how much of the total earlier parts have used, from the accounting record.
+// Reads which part this is, and how much of the total earlier parts have used: from the accounting record, to
+// which a real Slurm adds the part that runs a little later. If there is none, each earlier part counts with
+// all of its time.
 Status Part::look_back() {
-  api::QueryAccountingRequest query;
-  query.mutable_filter()->add_jobs()->set_job_id(job_id_);
-  query.mutable_filter()->set_all_states(true);
-  query.set_duplicates(true);
-  std::vector<model::JobRecord> runs;
-  const auto asked = engine::for_each_accounted(cluster_, query, [&](const api::AccountedJob& one) {
-    if (one.job().job_id() == job_id_) runs.push_back(one.job());
+  api::WaitJobRequest running;
+  running.set_job_id(job_id_);
+  running.set_until(api::WaitJobRequest::STARTED);
+  model::JobRecord current;
+  const Status known = cluster_.wait(running, [&](api::WaitJobReply& reply) -> Status {
+    current = std::move(*reply.mutable_job());
+    return {};
   });
-  if (!asked) return failure(asked.error());
-  if (runs.empty()) return failure("the job has no record");
-  const model::JobRecord current = *std::max_element(
-      runs.begin(), runs.end(), [](const auto& a, const auto& b) { return a.restarts() < b.restarts(); });
+  if (!known) return known;
   number_ = current.restarts() + 1;
   start_ = current.start_time() != 0 ? current.start_time() : now();
-  for (const model::JobRecord& run : runs) {
-    if (run.restarts() < current.restarts() && run.state() != model::JOB_NODE_FAIL)
-      used_ += view::elapsed_seconds(run, run.end_time());
-  }
+  if (current.restarts() > 0) add_up(current);
 
   int64_t seconds = int64_t{current.time_limit_minutes()} * 60;
   if (used_ >= total_) return failure("all of the " + text::format_seconds(total_) + " is used up");
@@ -131,6 +129,21 @@ Status Part::look_back() {
   }
   limit_ = start_ + seconds;
   return {};
+}
+
+void Part::add_up(const model::JobRecord& current) {
+  api::QueryAccountingRequest query;
+  query.mutable_filter()->add_jobs()->set_job_id(job_id_);
+  query.mutable_filter()->set_all_states(true);
+  query.set_duplicates(true);
+  const auto asked = engine::for_each_accounted(cluster_, query, [&](const api::AccountedJob& one) {
+    const model::JobRecord& run = one.job();
+    if (run.job_id() == job_id_ && run.restarts() < current.restarts() && run.state() != model::JOB_NODE_FAIL)
+      used_ += view::elapsed_seconds(run, run.end_time());
+  });
+  if (asked) return;
+  used_ = int64_t{current.restarts()} * current.time_limit_minutes() * 60;
+  say("%s: each earlier part counts with all of its time", asked.error().message.c_str());
 }
 
 Status Part::requeue() {
