@@ -11,6 +11,7 @@
 #include "api/explanation.pb.h"
 #include "api/jobs.pb.h"
 #include "api/machine.pb.h"
+#include "api/measurements.pb.h"
 #include "api/priorities.pb.h"
 #include "api/steps.pb.h"
 #include "api/submission.pb.h"
@@ -125,6 +126,11 @@ Result<Reply> SlurmEngine::kept(const std::string& kind, const std::function<Sta
 template Status SlurmEngine::kept_parts<api::JobsReply>(
     const std::string& kind, const std::function<Status(const Take<api::JobsReply>&)>& ask,
     const Take<api::JobsReply>& take);
+
+// For measuring.cpp.
+template Status SlurmEngine::kept_parts<api::MeasurementsReply>(
+    const std::string& kind, const std::function<Status(const Take<api::MeasurementsReply>&)>& ask,
+    const Take<api::MeasurementsReply>& take);
 
 // For explaining.cpp.
 template Status SlurmEngine::kept_parts<api::AccountingReply>(

@@ -23,7 +23,7 @@ class JobRecord;
 
 namespace minke::engine::slurm {
 
-class SlurmEngine final : public Engine, public ExplanationAbility {
+class SlurmEngine final : public Engine, public ExplanationAbility, public MeasurementAbility {
  public:
   // `period`: for how long an answer does while slurmctld is not busy.
   SlurmEngine(Place place, std::chrono::seconds period);
@@ -73,9 +73,15 @@ class SlurmEngine final : public Engine, public ExplanationAbility {
   Result<api::ActionReply> change_accounts(const api::UpdateAccountsRequest& request) override;
 
   Result<ExplanationAbility*> explanations() override { return this; }
+  Result<MeasurementAbility*> measurements() override { return this; }
   Result<AdministrationAbility*> administration() override;
 
   Result<api::ExplainJobReply> explain(const api::ExplainJobRequest& request) override;
+
+  Result<api::MeasurementsReply> measured(const api::QueryMeasurementsRequest& request) override;
+  Result<api::StepUsageReply> step_usage(const api::QueryStepUsageRequest& request) override;
+  Result<api::PidsReply> pids(const api::QueryPidsRequest& request) override;
+  Status keep_metrics(const api::KeepMetricsRequest& request) override;
 
  private:
   using Words = std::vector<std::string>;
@@ -97,6 +103,8 @@ class SlurmEngine final : public Engine, public ExplanationAbility {
   Status ask_queue_rest(const std::string& interface, const Take<api::JobsReply>& take);
   Status ask_queue_json(const Take<api::JobsReply>& take);
   Status ask_queue_text(const Take<api::JobsReply>& take);
+  // This user's running jobs, and what their steps use.
+  Status ask_usage(const Take<api::MeasurementsReply>& take);
   // This user's jobs that have ended lately, with what run times are learned from.
   Status history(const Take<api::AccountingReply>& take);
   // Of the configuration: "26.05.5".
