@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "base/result.h"
+#include "cli/cluster_trace.h"
 #include "cli/sacctmgr/session.h"
 #include "config/configuration.h"
 #include "engine/embedded/scheduling/world.h"
@@ -352,7 +353,7 @@ std::string contradiction(const SimulateOptions& options) {
   return "";
 }
 
-Result<sim::Trace> read_trace(const SimulateOptions& options) {
+Result<sim::Trace> read_trace_file(const SimulateOptions& options) {
   const auto text = read_text(options.trace);
   if (!text) return failure(text.error());
   // Without a named time zone, the C library checks for a change of it at every time that it reads.
@@ -360,6 +361,12 @@ Result<sim::Trace> read_trace(const SimulateOptions& options) {
   auto trace =
       sim::looks_like_sacct(*text) ? sim::read_sacct(*text) : sim::read_swf(*text, {options.without_request});
   if (!trace) return failure(options.trace + ": " + trace.error().message);
+  return trace;
+}
+
+Result<sim::Trace> read_trace(const SimulateOptions& options) {
+  auto trace = options.trace == "cluster" ? cluster_trace(options.since) : read_trace_file(options);
+  if (!trace) return trace;
   if (options.exact_requests) {
     for (sim::TraceJob& job : trace->jobs) job.asks = job.runs;
   }

@@ -10,7 +10,8 @@
 namespace minke::cli {
 
 struct SimulateOptions {
-  std::string trace;                  // plain or gzip
+  std::string trace;                  // plain or gzip; "cluster": the record of the cluster in use
+  std::string since = "now-30days";   // of that record, in the words of sacct -S
   std::vector<std::string> policies;  // at least one
   std::string config;  // a minke.toml whose nodes the jobs are placed on; empty: one pool of processors
   // The output of sacctmgr dump: the tree and its shares; "cluster": those of the running cluster, with its

@@ -83,8 +83,11 @@ void add_simulate(CLI::App& app, int& exit_code) {
       app.add_subcommand("simulate", "what a scheduling policy would have made of a past workload");
   command
       ->add_option("trace", options->trace,
-                   "Standard Workload Format, or what sacct -P printed; may be gzipped")
+                   "Standard Workload Format, or what sacct -P printed; may be gzipped; cluster: what the "
+                   "record of the cluster in use has")
       ->required();
+  command->add_option("--since", options->since, "with cluster: jobs from then on: 2026-04-01, now-90days")
+      ->capture_default_str();
   command
       ->add_option("--policy", options->policies,
                    "fcfs, easy, easy-sjbf, conservative; several: a comparison")
