@@ -5,18 +5,19 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 
 import pytest
 
-from cluster import ROOT, SYSTEM_PATH, Commands, plain_environment, poll
+from cluster import ROOT, SYSTEM_PATH, Commands, LoopbackSlurm, plain_environment, poll
 from systems import AccountedSlurm, missing_program
 
 MINKE_ONLY = True
 pytestmark = [pytest.mark.xdist_group("on_slurm"),
               pytest.mark.skipif(missing_program() is not None, reason=f"{missing_program()} is not installed")]
 
-COUNTED = ("squeue", "scontrol", "sinfo", "sdiag", "sacct", "sacctmgr", "scancel", "sbatch", "sprio", "sshare", "srun")
+COUNTED = ("squeue", "scontrol", "sinfo", "sdiag", "sacct", "sacctmgr", "scancel", "sbatch", "sprio", "sshare", "sstat", "srun")
 
 
 class OnSlurm(Commands):
@@ -48,6 +49,11 @@ class OnSlurm(Commands):
         """As if the answers' period were over."""
         shutil.rmtree(self.directory / "run/minke-slurm", ignore_errors=True)
         self.count.write_text("")
+
+    def quick(self) -> str:
+        """A configuration with the shortest period of answers."""
+        (self.directory / "quick.toml").write_text('[cluster]\nengine = "slurm"\nperiod = 5\n')
+        return str(self.directory / "quick.toml")
 
     def has_own_cluster(self) -> bool:
         return any(self.home.rglob("minke.db"))
@@ -141,7 +147,7 @@ def test_why_a_job_waits(login):
     assert abs(told["expected_start_by_time_limits"] - ends) < 120, (told, ends)
     for _ in range(98):
         assert login.run("minke", "why", job, check=0).stdout.startswith(f"Job {job}")
-    kinds = [" ".join(line.split()[:3]) if line.startswith("scontrol") else line.split()[0] for line in login.asked()
+    kinds = [" ".join(line.split()[:4]) if line.startswith("scontrol") else line.split()[0] for line in login.asked()
              if not line.startswith("squeue -h")]
     assert sorted(set(kinds)) == sorted(kinds), kinds
     assert "there is no job 999999" in login.run("minke", "why", "999999").stderr
@@ -190,10 +196,112 @@ def test_env_adds_only_what_the_cluster_lacks(login):
 
 
 def test_what_it_cannot_do_yet_it_says(login):
-    for command in (("sbatch", "--wrap", "true"), ("srun", "true"), ("sprio",), ("sshare",)):
+    for command in (("salloc", "true"), ("srun", "true"), ("sprio",), ("sshare",)):
         done = login.run("minke", *command)
         assert done.returncode != 0 and "loopback runs Slurm" in done.stderr, (command, done.stderr)
     assert not login.has_own_cluster()
+
+
+def test_a_submission_is_the_clusters_own(login):
+    (login.work / "job.sh").write_text("#!/bin/bash\n#SBATCH -J named -t 10 -c 2\n#SBATCH --comment='a b'\necho $1-$GREETING-$SLURM_JOB_ID\n")
+    job = login.run("minke", "sbatch", "--parsable", "-o", "out.%j", "job.sh", "it's", env={"GREETING": "hello you"}, check=0).stdout.strip()
+    shown = login.run("scontrol", "show", "job", job, check=0).stdout
+    for part in ("JobName=named", "TimeLimit=00:10:00", "CPUs/Task=2", f"Command={login.work}/job.sh", "Comment=a b minke:"):
+        assert part in shown, (part, shown)
+    poll(lambda: (login.work / f"out.{job}").exists() and (login.work / f"out.{job}").read_text() == f"it's-hello you-{job}\n", what="its output")
+    tasks = login.run("minke", "sbatch", "-a", "1-3%1", "-o", "task.%a", "--wrap", "echo $SLURM_ARRAY_TASK_ID", check=0).stdout.split()[-1]
+    assert login.run("minke", "sbatch", "-W", "-d", f"afterok:{tasks}", "-o", "/dev/null", "--wrap", "exit 3", env={"MINKE_CONFIG": login.quick()}).returncode == 3
+    assert [(login.work / f"task.{i}").read_text() for i in (1, 2, 3)] == ["1\n", "2\n", "3\n"]
+    tested = login.run("minke", "sbatch", "--test-only", "--wrap", "true", check=0).stderr
+    assert re.match(r"sbatch: Job \d+ to start at \S+ using 1 processors on nodes \S+ in partition main", tested), tested
+    refused = login.run("minke", "sbatch", "-p", "nowhere", "--wrap", "true")
+    assert refused.returncode == 1 and "invalid partition specified" in refused.stderr, refused.stderr
+
+
+LOST = "sbatch: error: Batch job submission failed: Socket timed out on send/recv operation"
+
+
+@pytest.mark.parametrize("taken", (True, False))
+def test_a_submission_that_was_not_answered_is_looked_for_before_it_is_sent_again(login, taken):
+    real = shutil.which("sbatch", path=SYSTEM_PATH)
+    first = f'{real} "$@" >/dev/null' if taken else "true"
+    (login.bin / "sbatch").write_text(
+        f'#!/bin/sh\necho x >>"{login.directory}/tries"\n[ $(wc -l <"{login.directory}/tries") = 1 ] || exec {real} "$@"\n'
+        f'{first}\necho "{LOST}" >&2\nexit 1\n')
+    job = login.run("minke", "sbatch", "--parsable", "--hold", "-J", "once", "--wrap", "true", check=0).stdout.strip()
+    assert login.run("squeue", "-h", "-n", "once", "-o", "%i", check=0).stdout.split() == [job]
+    assert len((login.directory / "tries").read_text().split()) == (1 if taken else 2)
+
+
+def test_a_chain_goes_on_as_the_same_job(login):
+    (login.work / "work.sh").write_text("#!/bin/bash\necho part $MINKE_CHAIN_PART\n[ $MINKE_CHAIN_PART = 2 ] || exit 75\n")
+    job = login.run("minke", "chain", "--total", "1h", "--each", "10m", "-o", "chain.out", "work.sh", check=0).stdout.split()[3].rstrip(":")
+    output = login.work / "chain.out"
+    poll(lambda: output.exists() and "the work goes on in part 2" in output.read_text(), 60, "the first part")
+    # Slurm holds back what was requeued for a while.
+    poll(lambda: login.run("squeue", "-h", "-j", job, "-o", "%t").stdout.strip() == "PD", 30, "the requeue")
+    login.run("scontrol", "update", f"JobId={job}", "StartTime=now", check=0)
+    poll(lambda: "done in part 2" in output.read_text(), 60, "the second part")
+    assert [line for line in output.read_text().splitlines() if line.startswith("part")] == ["part 1", "part 2"]
+    assert not login.has_own_cluster()
+
+
+def test_top_shows_own_jobs_on_all_nodes(login):
+    jobs = [str(login.sbatch("-t", "5", "-n", "1", "--mem=100", "-J", "busy", "--wrap", "timeout 60 sh -c 'while :; do :; done'")) for _ in range(2)]
+    def told():
+        login.forget()
+        return json.loads(login.run("minke", "top", "--json", check=0).stdout)
+    poll(lambda: len([job for job in told()["jobs"] if job["memory_kib"] > 0]) == 2, 60, "what they use")
+    login.count.write_text("")
+    for _ in range(5):
+        shown = login.run("minke", "top", "--once", check=0).stdout
+    assert "2 jobs running" in shown and all(job in shown for job in jobs) and login.asked() == []
+
+
+def test_one_of_several_clusters_by_its_name(login):
+    job = login.sbatch("--hold", "--wrap", "true")
+    named = {"MINKE_CLUSTER": "slurm:loopback"}
+    assert login.run("minke", "squeue", "-h", "-o", "%i", env=named, check=0).stdout.split() == [str(job)]
+    assert login.asked("squeue --clusters=loopback")
+    missing = login.run("minke", "squeue", env={"MINKE_CLUSTER": "slurm:nowhere"})
+    assert missing.returncode == 1 and "nowhere" in missing.stderr, missing.stderr
+
+
+def test_a_newer_slurm_is_read_as_text_with_a_note(login):
+    real = shutil.which("scontrol", path=SYSTEM_PATH)
+    (login.bin / "scontrol").write_text(f'#!/bin/sh\n{real} "$@" | sed "s/^SLURM_VERSION .*/SLURM_VERSION = 31.05.0/"\n')
+    job = login.sbatch("--hold", "--wrap", "true")
+    assert "Slurm 31.05.0 is newer than what this Minke knows" in login.run("minke", "doctor", check=0).stdout
+    assert login.run("minke", "squeue", "-h", "-o", "%i", check=0).stdout.split() == [str(job)]
+    assert "Slurm 31.05.0 is newer" in login.run("minke", "why", "--json", job, check=0).stdout
+    assert not [line for line in login.asked("squeue") if "--json" in line]
+
+
+def test_a_simulation_of_what_the_cluster_has_run(login):
+    job = login.sbatch("-t", "5", "-n", "2", "--wrap", "sleep 1")
+    poll(lambda: "COMPLETED" in login.run("sacct", "-n", "-X", "-j", job, "-o", "state").stdout, what="its record")
+    told = json.loads(login.run("minke", "simulate", "cluster", "--json", "--policy", "fcfs,easy", check=0).stdout)
+    assert told["processors"] == 24 and told["jobs"] >= 1 and [one["policy"] for one in told["policies"]] == ["fcfs", "easy"]
+    done = login.run("minke", "simulate", "cluster", "--since", "now-1second")
+    assert done.returncode == 1 and "--since" in done.stderr
+
+
+def test_the_examples_of_the_page(login):
+    """docs/slurm.md, with this cluster's names and numbers in place of those on the page."""
+    page = (ROOT / "docs/slurm.md").read_text().split("## Minke on your Slurm cluster")[1]
+    example = re.search(r"^```console skip needs-a-slurm-cluster\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)[1]
+    job = login.sbatch("-J", "train", "--gres=gpu:1", "-t", "2:00:00", "-c", "2", "--mem=1G", "--wrap", "sleep 600")
+    poll(lambda: login.run("squeue", "-h", "-j", job, "-o", "%t").stdout.strip() == "R", what="a start")
+    poll(lambda: login.run("sacct", "-n", "-X", "-j", job, "-o", "state").stdout.strip() == "RUNNING", what="its record")
+    (login.home / "bin").mkdir()
+    (login.home / "bin/minke").symlink_to(pathlib.Path(os.environ.get("MINKE", ROOT / "build/minke")))
+    script = "".join(f"{line[2:]}\n" for line in example.splitlines() if line.startswith("$ ")).replace("4711", str(job))
+    shown = login.run("bash", "-e", input=script, check=0).stdout
+    for line in example.splitlines():
+        if line.startswith("$ ") or line == "…":
+            continue
+        words = [r"\S+" if re.search(r"[\d/]", word) or word in ("campus", "ann", "physics", "train") else re.escape(word) for word in line.split()]
+        assert re.search(r"^\s*" + r"\s+".join(words) + r"\s*$", shown, re.MULTILINE), (line, shown)
 
 
 def test_minkes_own_cluster_stays_what_it_was(login, new_cluster):
@@ -231,3 +339,28 @@ def test_a_dead_slurmctld_is_named(login):
     assert "slurmctld does not answer" in login.run("minke", "squeue", env=silent).stderr
     assert len(login.asked()) <= before + 1
     assert not login.has_own_cluster()
+
+
+def test_slurmctld_dies_while_it_is_asked(login):
+    """The command ends with the culprit's name; afterwards everything is as before."""
+    conf = login.directory / "slurm.conf"
+    conf.write_text(pathlib.Path(login.environment["SLURM_CONF"]).read_text() + "MessageTimeout=5\n")
+    for name in ("cgroup.conf", "gres.conf"):
+        shutil.copy(pathlib.Path(login.environment["SLURM_CONF"]).parent / name, login.directory)
+    daemon = next(one for one in login.slurm.daemons if "slurmctld" in one.args[0])
+    os.kill(daemon.pid, signal.SIGSTOP)
+    asking = login.start("minke", "squeue", env=login.environment | {"SLURM_CONF": str(conf)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    poll(lambda: login.asked("scontrol"), what="a question")
+    daemon.kill()
+    daemon.wait()
+    login.slurm.daemons.remove(daemon)
+    try:
+        error = asking.communicate(timeout=90)[1]
+        assert asking.returncode == 1 and "slurmctld does not answer" in error, error
+        # What does not need it goes on.
+        assert login.run("minke", "sacct", "-n", "-X", "-o", "JobID").returncode == 0
+    finally:
+        LoopbackSlurm.start_daemon(login.slurm, "slurmctld", "-D")
+        poll(lambda: "is UP" in login.slurm.command("scontrol", "ping").stdout, 60, "slurmctld")
+    login.forget()
+    assert login.run("minke", "squeue", "-h", "-o", "%i", check=0).stdout == login.run("squeue", "-h", "-o", "%i", check=0).stdout
