@@ -97,7 +97,10 @@ Result<std::optional<Found>> find_slurm() {
   const auto said = what_was_said(home);
   if (!said) return failure(said.error());
   const config::ClusterChoice& choice = said->choice;
-  const bool meant = choice.engine == ClusterEngine::kSlurm;
+  // Who names a cluster of Slurm's, or its slurmrestd, means it.
+  const bool named = !choice.name.empty() || !choice.rest.empty();
+  const bool meant =
+      choice.engine == ClusterEngine::kSlurm || (choice.engine == ClusterEngine::kUnsaid && named);
   const bool own = !meant && (choice.engine == ClusterEngine::kEmbedded ||
                               !from_environment("MINKE_HOME").empty() || is_cluster(home));
   if (own) return std::nullopt;
@@ -107,9 +110,9 @@ Result<std::optional<Found>> find_slurm() {
   found.place.cluster = choice.name;
   found.place.rest = choice.rest;
   // As Slurm's own commands take it; of several clusters each would have to be asked.
-  const std::string named = from_environment("SLURM_CLUSTERS");
-  if (found.place.cluster.empty() && named.find(',') == std::string::npos && named != "all")
-    found.place.cluster = named;
+  const std::string usual = from_environment("SLURM_CLUSTERS");
+  if (found.place.cluster.empty() && usual.find(',') == std::string::npos && usual != "all")
+    found.place.cluster = usual;
   if (found.place.directory.empty()) {
     if (!meant) return std::nullopt;
     return failure(said->where + " says that a Slurm is meant, but no squeue of one is on PATH", ENOENT);
