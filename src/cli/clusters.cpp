@@ -17,6 +17,11 @@ bool check_clusters(engine::Engine& cluster, std::string_view command,
   const std::string own = engine::fetch_cluster_name(cluster);
   for (const std::string& name : text::split_list(*clusters)) {
     if (name == own || name == "-1" || text::equals_ignoring_case(name, "all")) continue;
+    if (const auto self = cluster.identity(); self && self->product == "Slurm") {
+      view::print_error(command, "this is the cluster " + own + "; MINKE_CLUSTER=slurm:" + name +
+                                     " asks another one of the same Slurm");
+      return false;
+    }
     view::print_error(command, "No cluster '" + name + "' known by database.");
     view::print_error(command,
                       "'" + name +

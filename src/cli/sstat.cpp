@@ -167,6 +167,8 @@ int sstat_main(int argc, char** argv) {
     api::QueryStepUsageRequest request;
     *request.mutable_filter()->add_jobs() = engine::selector_of(job);
     const auto answer = (*ability)->step_usage(request);
+    // A refusal has a number of Slurm's; a cluster that cannot tell at all has none.
+    if (!answer && answer.error().code == 0) return view::print_error("sstat", answer.error().message), 1;
     if (!answer) {
       view::print_error("sstat", "couldn't get steps for job " + name_of(job));
       continue;
