@@ -196,7 +196,7 @@ def test_env_adds_only_what_the_cluster_lacks(login):
 
 
 def test_what_it_cannot_do_yet_it_says(login):
-    for command in (("salloc", "true"), ("srun", "true"), ("sprio",), ("sshare",)):
+    for command in (("salloc", "true"), ("srun", "true"), ("sprio",), ("sshare",), ("sstat", "-j", "1")):
         done = login.run("minke", *command)
         assert done.returncode != 0 and "loopback runs Slurm" in done.stderr, (command, done.stderr)
     assert not login.has_own_cluster()
@@ -263,6 +263,8 @@ def test_one_of_several_clusters_by_its_name(login):
     named = {"MINKE_CLUSTER": "slurm:loopback"}
     assert login.run("minke", "squeue", "-h", "-o", "%i", env=named, check=0).stdout.split() == [str(job)]
     assert login.asked("squeue --clusters=loopback")
+    assert login.run("minke", "squeue", "-h", "-o", "%i", env={"SLURM_CLUSTERS": "loopback"}, check=0).stdout.split() == [str(job)]
+    assert "MINKE_CLUSTER=slurm:other" in login.run("minke", "squeue", "-M", "other").stderr
     missing = login.run("minke", "squeue", env={"MINKE_CLUSTER": "slurm:nowhere"})
     assert missing.returncode == 1 and "nowhere" in missing.stderr, missing.stderr
 
@@ -320,6 +322,9 @@ def test_minkes_own_cluster_stays_what_it_was(login, new_cluster):
         assert "runs Slurm" in login.run("minke", "doctor", env={"MINKE_CLUSTER": "slurm"}).stdout
         (login.home / "choice.toml").write_text('[cluster]\nengine = "slurm"\n')
         assert "runs Slurm" in login.run("minke", "doctor", env={"MINKE_CONFIG": str(login.home / "choice.toml")}).stdout
+        # Who names a slurmrestd means Slurm; that it does not answer is no harm.
+        (login.home / "rest.toml").write_text('[cluster]\nrest = "/nowhere/socket"\n')
+        assert "queue comes from squeue" in login.run("minke", "doctor", env={"MINKE_CONFIG": str(login.home / "rest.toml")}).stdout
     finally:
         login.run("minke", "down", "--cancel-jobs", env=environment)
 
@@ -364,3 +369,24 @@ def test_slurmctld_dies_while_it_is_asked(login):
         poll(lambda: "is UP" in login.slurm.command("scontrol", "ping").stdout, 60, "slurmctld")
     login.forget()
     assert login.run("minke", "squeue", "-h", "-o", "%i", check=0).stdout == login.run("squeue", "-h", "-o", "%i", check=0).stdout
+
+
+def test_slurmdbd_dies_and_what_does_not_need_it_goes_on(login):
+    running = login.sbatch("-p", "short", "-N", "2", "--exclusive", "-t", "60", "--wrap", "sleep 600")
+    poll(lambda: login.run("squeue", "-h", "-j", running, "-o", "%t").stdout.strip() == "R", what="a start")
+    job = login.sbatch("-p", "short", "-t", "10", "--wrap", "true")
+    daemon = next(one for one in login.slurm.daemons if "slurmdbd" in one.args[0])
+    daemon.kill()
+    daemon.wait()
+    login.slurm.daemons.remove(daemon)
+    try:
+        for command in (("seff", job), ("sacct",), ("simulate", "cluster")):
+            done = login.run("minke", *command)
+            assert done.returncode == 1 and "slurmdbd, which keeps the accounting, does not answer" in done.stderr, done.stderr
+        assert str(job) in login.run("minke", "squeue", "-h", "-o", "%i", check=0).stdout.split()
+        report = login.run("minke", "why", job, check=0).stdout
+        assert "Expected start: " in report and "how long your jobs have run: slurmdbd" in report, report
+        assert "slurmdbd, which keeps the accounting, does not answer" in login.run("minke", "doctor", check=0).stdout
+    finally:
+        LoopbackSlurm.start_daemon(login.slurm, "slurmdbd", "-D")
+        poll(lambda: login.slurm.command("sacctmgr", "-n", "show", "cluster").returncode == 0, 60, "slurmdbd")
