@@ -1,19 +1,15 @@
 #include "engine/embedded/daemon.h"
 
 #include <fcntl.h>
-#include <poll.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <csignal>
 #include <ctime>
 #include <fstream>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <utility>
 
 #include "api/daemon.pb.h"
@@ -22,20 +18,17 @@
 #include "engine/embedded/accounts/accounts.h"
 #include "engine/embedded/accounts/quotas.h"
 #include "engine/embedded/accounts/rights.h"
+#include "engine/embedded/cluster_configuration.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/launching/confining.h"
-#include "engine/embedded/launching/prologs.h"
 #include "engine/embedded/launching/shortages.h"
-#include "engine/embedded/life_cycle/lifecycle.h"
-#include "engine/embedded/life_cycle/waiting.h"
+#include "engine/embedded/launching/tmp_root.h"
 #include "engine/embedded/recovery.h"
 #include "engine/embedded/restart.h"
 #include "engine/embedded/scheduling/nodes.h"
-#include "engine/embedded/scheduling/preemption.h"
 #include "engine/embedded/scheduling/priorities.h"
-#include "engine/embedded/scheduling/scheduling.h"
 #include "engine/embedded/server/server.h"
-#include "engine/embedded/steps/steps.h"
+#include "engine/embedded/stopping.h"
 #include "engine/embedded/watching/measuring.h"
 #include "engine/embedded/watching/metrics_process.h"
 #include "engine/embedded/watching/retention.h"
@@ -49,11 +42,8 @@
 #include "node/launcher_client.h"
 #include "node/leave_job.h"
 #include "node/stub_launcher.h"
-#include "node/tmp_image.h"
-#include "os/detached.h"
 #include "os/event_loop.h"
 #include "os/files.h"
-#include "os/helper_program.h"
 #include "os/helper_starter.h"
 #include "os/log.h"
 #include "os/minke_home.h"
@@ -68,41 +58,9 @@ using namespace model;
 
 namespace {
 
-constexpr std::chrono::milliseconds kShutDownLooks{500};
-
 std::string boot_id() {
   const auto id = os::read_file("/proc/sys/kernel/random/boot_id", 4096);
   return id ? *id : std::string();
-}
-
-// Creates a slurm.conf for users who look for one; its comments say what it does.
-void offer_slurm_conf(const std::string& path) {
-  constexpr std::string_view kText =
-      "# Parameters, nodes and partitions in the words of slurm.conf(5). What is set here comes before "
-      "minke.toml.\n"
-      "# Read when Minke starts, and, but for nodes and ClusterName, by `scontrol reconfigure`.\n";
-  constexpr mode_t kMode = 0644;
-  const os::UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kMode));
-  if (!file) return;
-  [[maybe_unused]] const ssize_t written = ::write(file.get(), kText.data(), kText.size());
-  [[maybe_unused]] const int opened = ::fchmod(file.get(), kMode);  // independent of the umask
-}
-
-// The files that the configuration came from, and missing files that were searched.
-std::vector<api::ConfigurationFile> files_of(const config::Configuration& config) {
-  constexpr size_t kMostBytes = size_t{1} << 20;
-  std::vector<std::string> paths = config.files;
-  if (config.source_path.empty())
-    paths.push_back(config.home == os::kSharedHome ? os::kSharedConfiguration : config.home + "/minke.toml");
-  if (std::find(paths.begin(), paths.end(), config.slurm_conf) == paths.end())
-    paths.push_back(config.slurm_conf);
-  std::vector<api::ConfigurationFile> files;
-  for (const std::string& path : paths) {
-    api::ConfigurationFile& file = files.emplace_back();
-    file.set_path(path);
-    if (const auto text = os::read_file(path, kMostBytes)) file.set_digest(store::hash_content(*text));
-  }
-  return files;
 }
 
 void say(const std::string& line) {
@@ -111,45 +69,6 @@ void say(const std::string& line) {
   const int null = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
   ::dup2(null, STDOUT_FILENO);
   ::close(null);
-}
-
-// Independent of the umask: users may traverse the way to their own files, and read nothing else.
-Status let_users_pass(const std::string& home, const std::string& tmp_root) {
-  if (home == os::kSharedHome) {
-    if (const Status made = os::make_directories(os::kSharedSocketDirectory, 0755); !made) return made;
-    if (::chmod(os::kSharedSocketDirectory, 0755) != 0)
-      return failure_from_errno(os::kSharedSocketDirectory, errno);
-  }
-  struct stat info {};
-  if (::lstat(tmp_root.c_str(), &info) != 0) return failure_from_errno(tmp_root, errno);
-  // If others could write there, they could replace a job's directory.
-  if (!S_ISDIR(info.st_mode) || info.st_uid != 0 || (info.st_mode & 0022) != 0)
-    return failure("tmp_root " + tmp_root + " must be a directory of root's that nobody else may write to");
-  if (::chmod(tmp_root.c_str(), 0711) != 0) return failure_from_errno(tmp_root, errno);
-  return {};
-}
-
-// Mounts an image as a test. Under systemd this process may not mount, so the helper starter does it.
-Status make_tmp_image_template(const std::string& directory, uint64_t bytes) {
-  if (!os::has_helper_starter()) return node::make_tmp_image_template(directory, bytes);
-  constexpr int kMostMilliseconds = 60'000;
-  const auto output = os::start_detached(
-      {.argv = os::helper_command(os::Helper::kTmpImageTemplate,
-                                  {"--directory", directory, "--bytes", std::to_string(bytes)}),
-       .log_path = "/dev/null",
-       .without_variables = {}});
-  if (!output) return failure(output.error());
-  std::string said;
-  char buffer[4096];
-  for (;;) {
-    pollfd ready{output->get(), POLLIN, 0};
-    if (::poll(&ready, 1, kMostMilliseconds) != 1) return failure("mke2fs does not end");
-    const ssize_t got = ::read(output->get(), buffer, sizeof buffer);
-    if (got <= 0) break;
-    said.append(buffer, static_cast<size_t>(got));
-  }
-  if (said == "made\n") return {};
-  return failure(said.empty() ? "it could not be tried" : said);
 }
 
 class Daemon {
@@ -164,22 +83,15 @@ class Daemon {
   }
 
  private:
-  Result<config::Configuration> read_configuration(const NodeRecord& machine) const;
+  Result<config::Configuration> read_configuration() const;
   void recovered();
   api::StatusReply status() const;
   Status reconfigure();
-  void shut_down(api::ShutdownRequest::Mode mode, std::function<void(Status)> reply);
-  Status not_stopped() const;
-  Status not_ended(const std::string& trouble) const;
   std::string launcher_trouble() const;
-  void watch_shut_down(std::shared_ptr<std::function<void(Status)>> answer);
-  void stop_when_idle();
   // Parts of start().
-  Status prepare_tmp(const config::Configuration& config);
   Status load(config::Configuration config);
   void connect_launcher();
   Status listen();
-  void stop_on_signals();
   void tell_of_launcher(const node::Inventory& inventory);
   bool gives_up_starting();
   uint64_t running_jobs() const;
@@ -191,7 +103,6 @@ class Daemon {
   std::unique_ptr<Restart> restart_;
   std::unique_ptr<node::LauncherClient> launcher_;
   std::unique_ptr<Server> server_;
-  std::vector<std::unique_ptr<os::EventLoop::Watch>> signals_;
   int64_t start_time_ = 0;
   std::vector<api::ConfigurationFile> files_;  // of the current configuration
   uint32_t launcher_pid_ = 0;
@@ -200,8 +111,7 @@ class Daemon {
   int launcher_failures_ = 0;  // before `recovered_`
   bool gave_up_ = false;
   std::unique_ptr<MetricsProcess> metrics_;
-  bool stopping_ = false;
-  std::unique_ptr<os::EventLoop::Timer> shut_down_timer_;
+  std::unique_ptr<Stopping> stopping_;
 };
 
 // The store's threads end first: until then they call back into the core and its loop.
@@ -209,37 +119,10 @@ Daemon::~Daemon() {
   store_.reset();
 }
 
-Result<config::Configuration> Daemon::read_configuration(const NodeRecord& machine) const {
-  const bool shared = os::is_shared(options_.home);
-  // The file may have been created since the daemon started.
-  const std::string path =
-      options_.config_path.empty() ? os::configuration_path(options_.home) : options_.config_path;
-  auto config = config::load_configuration(options_.home, path, machine);
-  if (!config) return config;
-  for (const std::string& unused : config->unused) os::log_info(unused + " is not used here");
-  config->shared = shared;
-  constexpr uint32_t kSharedPids = 16384;  // a fork bomb must leave room for other users
-  if (shared && config->private_tmp &&
-      (config->home.starts_with("/tmp/") || config->tmp_root.starts_with("/tmp/")))
-    return failure(
-        "with private_tmp, jobs cannot see what is below /tmp: neither the home nor tmp_root may be there");
-  if (shared && config->private_jobs && !config->metrics.empty())
-    return failure("metrics would show everybody what private_jobs hides: have one of them");
-  if (shared && config->max_pids == 0) config->max_pids = kSharedPids;
-  return config;
-}
-
-// Prepares what jobs' directories are made from.
-Status Daemon::prepare_tmp(const config::Configuration& config) {
-  if (const Status made = os::make_directories(config.tmp_root, config.shared ? 0711 : 0700); !made)
-    return made;
-  if (config.shared) {
-    if (const Status open = let_users_pass(options_.home, config.tmp_root); !open) return open;
-  }
-  if (config.tmp_bytes == 0) return {};
-  if (!config.shared) return failure("tmp_size needs a shared cluster: only root can limit directories");
-  const Status made = make_tmp_image_template(config.tmp_root, config.tmp_bytes);
-  return made ? Status() : failure("tmp_size: " + made.error().message);
+Result<config::Configuration> Daemon::read_configuration() const {
+  NodeRecord machine = node::discover_machine();
+  machine.set_version(kVersion);
+  return read_cluster_configuration(options_.home, options_.config_path, machine);
 }
 
 Status Daemon::load(config::Configuration config) {
@@ -269,7 +152,7 @@ void Daemon::connect_launcher() {
     next(std::move(inventory));
   };
   callbacks.on_lost_connection = [this, next = std::move(callbacks.on_lost_connection)](Status why) {
-    if (stopping_ || gives_up_starting()) {
+    if (stopping_->has_begun() || gives_up_starting()) {
       loop_.stop();
     } else {
       next(std::move(why));
@@ -283,6 +166,7 @@ void Daemon::connect_launcher() {
                                                                  .await = options_.await_launcher},
                                                                 std::move(callbacks));
   core_->launcher = launcher_.get();
+  stopping_ = std::make_unique<Stopping>(*core_, *launcher_, [this] { return launcher_trouble(); });
 }
 
 Status Daemon::listen() {
@@ -291,31 +175,16 @@ Status Daemon::listen() {
   server_ = std::make_unique<Server>(*core_, std::move(*listener),
                                      Server::Hooks{[this] { return status(); },
                                                    [this](api::ShutdownRequest::Mode mode, auto reply) {
-                                                     shut_down(mode, std::move(reply));
+                                                     stopping_->shut_down(mode, std::move(reply));
                                                    },
                                                    [this] { return reconfigure(); }});
   return {};
 }
 
-void Daemon::stop_on_signals() {
-  for (const int signal_number : {SIGTERM, SIGINT}) {
-    signals_.push_back(loop_.on_signal(signal_number, [this] {
-      os::log_info("told to stop; running jobs go on");
-      shut_down(api::ShutdownRequest::KEEP_JOBS, [this](const Status& stops) {
-        if (stops) return;
-        os::log_warning("stopped with changes that could not be stored: " + core_->committer.problem());
-        loop_.stop();
-      });
-    }));
-  }
-}
-
 Status Daemon::start() {
   start_time_ = std::time(nullptr);
-  NodeRecord machine = node::discover_machine();
-  machine.set_version(kVersion);
-  offer_slurm_conf(os::slurm_conf_path(options_.home));
-  auto config = read_configuration(machine);
+  offer_slurm_conf(options_.home);
+  auto config = read_configuration();
   if (!config) return failure(config.error());
   if (config->shared && ::geteuid() != 0)
     return failure("the daemon of a shared cluster must run as root", EPERM);
@@ -326,11 +195,11 @@ Status Daemon::start() {
                           .signs = {node::launcher_journal_path(options_.home), options_.home + "/spool"}});
   if (!opened) return failure(opened.error());
   store_ = std::move(*opened);
-  if (const Status prepared = prepare_tmp(*config); !prepared) return prepared;
+  if (const Status prepared = prepare_tmp_root(*config); !prepared) return prepared;
   if (const Status loaded = load(std::move(*config)); !loaded) return loaded;
   connect_launcher();
   if (const Status listens = listen(); !listens) return listens;
-  stop_on_signals();
+  stopping_->stop_on_signals();
   launcher_->start();
   return {};
 }
@@ -432,9 +301,7 @@ api::StatusReply Daemon::status() const {
 // Nodes, licenses and the nodes of each partition keep their values until the daemon restarts, because
 // jobs have been placed by them.
 Status Daemon::reconfigure() {
-  NodeRecord machine = node::discover_machine();
-  machine.set_version(kVersion);
-  auto read = read_configuration(machine);
+  auto read = read_configuration();
   if (!read) return failure(read.error().message, kNotSupported);
   config::Configuration& config = core_->config;
   const auto lasting = [](NodeRecord node) {  // without values that change by themselves
@@ -470,56 +337,6 @@ Status Daemon::reconfigure() {
   return {};
 }
 
-void Daemon::shut_down(api::ShutdownRequest::Mode mode, std::function<void(Status)> reply) {
-  if (!core_->committer.problem().empty()) return reply(not_stopped());
-  // Waits for jobs that are completing: a command that just returned may have left them so.
-  const auto is_leaving = [](const Job& job) {
-    return job.completing && !(job.details && job.details->requeue_when_ended);
-  };
-  std::vector<uint32_t> ids;
-  uint64_t running = 0;
-  for (const auto& [id, job] : core_->state.jobs()) {
-    if (!job->holds_nodes()) continue;
-    ids.push_back(id);
-    running += !is_leaving(*job);
-  }
-  if (mode == api::ShutdownRequest::IF_IDLE && running > 0) {
-    reply(failure(std::to_string(running) + (running == 1 ? " job is" : " jobs are") +
-                  " running: --keep-jobs lets them go on without the daemon, --cancel-jobs stops them"));
-    return;
-  }
-  core_->scheduling->pause(true);
-  const auto answer = std::make_shared<std::function<void(Status)>>(std::move(reply));
-  watch_shut_down(answer);
-  const auto stop = [this, answer] {
-    if (!*answer) return;  // the client has been told that the daemon goes on
-    std::exchange(*answer, nullptr)({});
-    stop_when_idle();
-  };
-  if (mode == api::ShutdownRequest::KEEP_JOBS || ids.empty()) {
-    core_->committer.when_durable(stop);
-    return;
-  }
-  const auto left = std::make_shared<size_t>(ids.size());
-  for (const uint32_t id : ids) {
-    core_->waiting->for_end(id, [left, stop](const Waiting::Record&) {
-      if (--*left == 0) stop();
-    });
-    core_->lifecycle->cancel(*core_->state.find(id), geteuid());
-  }
-}
-
-Status Daemon::not_stopped() const {
-  return failure(
-      "the daemon goes on, because it has changes that cannot be stored: " + core_->committer.problem() +
-      ". When that is mended, try again; to stop it without them: kill " + std::to_string(::getpid()));
-}
-
-Status Daemon::not_ended(const std::string& trouble) const {
-  return failure("the daemon goes on, because there are jobs that it cannot end: " + trouble +
-                 "; to stop it without that: minke down --keep-jobs");
-}
-
 // A text; empty: the launcher is connected and works.
 std::string Daemon::launcher_trouble() const {
   if (!launcher_->connected()) {
@@ -530,45 +347,6 @@ std::string Daemon::launcher_trouble() const {
     return "the launcher (pid " + std::to_string(launcher_pid_) +
            ") is stopped; nothing starts or ends: kill -CONT " + std::to_string(launcher_pid_);
   return {};
-}
-
-// If the disk fills up meanwhile or the launcher is gone, tells the client,
-// and the daemon goes on as before.
-void Daemon::watch_shut_down(std::shared_ptr<std::function<void(Status)>> answer) {
-  shut_down_timer_ = loop_.make_timer([this, answer] {
-    if (!*answer) return;
-    // A launcher that has just gone may be back in a moment.
-    const bool comes_back = !launcher_->connected() && launcher_->problem().empty();
-    const std::string trouble = comes_back ? std::string() : launcher_trouble();
-    if (core_->committer.problem().empty() && trouble.empty())
-      return shut_down_timer_->set_after(kShutDownLooks);
-    std::exchange(*answer, nullptr)(trouble.empty() ? not_stopped() : not_ended(trouble));
-    core_->scheduling->pause(!launcher_->connected());
-  });
-  shut_down_timer_->set_after(kShutDownLooks);
-}
-
-void Daemon::stop_when_idle() {
-  if (stopping_) return;
-  stopping_ = true;
-  core_->measuring->store_all();
-  // Everything that clients asked for is durable by now.
-  shut_down_timer_ = loop_.make_timer([this] {
-    if (core_->committer.problem().empty()) return shut_down_timer_->set_after(kShutDownLooks);
-    os::log_warning("stopped without the last measurements: " + core_->committer.problem());
-    loop_.stop();
-  });
-  shut_down_timer_->set_after(kShutDownLooks);
-  core_->committer.when_idle([this] {
-    // The answers still have to be sent; the next turn of the loop does so.
-    loop_.post([this] {
-      loop_.defer([this] {
-        const bool launcher_stays = running_jobs() > 0 || !launcher_->connected();
-        if (launcher_stays) return loop_.stop();
-        launcher_->shutdown();  // its end stops the loop
-      });
-    });
-  });
 }
 
 }  // namespace
