@@ -18,6 +18,7 @@
 #include "software/wheel_tables.h"
 #include "software/wheelhouse.h"
 #include "text/number.h"
+#include "text/printable.h"
 
 namespace minke::cli {
 
@@ -222,6 +223,9 @@ int avail_wheels_main(int argc, char** argv) {
                               : software::format_table(options.mediawiki ? "mediawiki" : options.format,
                                                        options.query.columns, *rows);
   std::fputs(out.c_str(), stdout);
+  if (rows->empty() && options.query.patterns.size() == 1 && ::isatty(STDERR_FILENO))
+    std::fprintf(stderr, "not here; to ask the administrators for it: minke software request %s\n",
+                 text::printable(options.query.patterns[0]).c_str());
   return 0;
 }
 

@@ -29,6 +29,7 @@ namespace minke::api {
 class AccountingReply;
 class AccountsReply;
 class ActionReply;
+class AnswerSoftwareRequest;
 class ClearTriggersRequest;
 class CompleteAllocationRequest;
 class ConfigReply;
@@ -54,11 +55,13 @@ class QueryPidsRequest;
 class QueryPrioritiesRequest;
 class QueryStepUsageRequest;
 class QueryStepsRequest;
+class RequestSoftwareRequest;
 class RequeueRequest;
 class ReservationsReply;
 class SetTriggersRequest;
 class ShutdownRequest;
 class SignalRequest;
+class SoftwareReply;
 class StatusReply;
 class StepUsageReply;
 class StepsReply;
@@ -116,6 +119,15 @@ class TriggerAbility {
   virtual Result<api::TriggersReply> all_triggers() = 0;
   virtual Result<api::ActionReply> set_triggers(const api::SetTriggersRequest& request) = 0;
   virtual Result<api::ActionReply> clear_triggers(const api::ClearTriggersRequest& request) = 0;
+};
+
+// Packages that users ask the administrators for.
+class SoftwareAbility {
+ public:
+  virtual ~SoftwareAbility() = default;
+  virtual Result<api::SoftwareReply> requested_software() = 0;
+  virtual Result<api::ActionReply> request_software(const api::RequestSoftwareRequest& request) = 0;
+  virtual Result<api::ActionReply> answer_software(const api::AnswerSoftwareRequest& answer) = 0;
 };
 
 // The daemon of a cluster on this machine: its status and statistics, and requests to stop it or to make
@@ -176,6 +188,7 @@ class Engine {
   virtual Result<ExplanationAbility*> explanations() { return lacks("explain when a job will start"); }
   virtual Result<MeasurementAbility*> measurements() { return lacks("measure jobs"); }
   virtual Result<TriggerAbility*> triggers() { return lacks("run triggers"); }
+  virtual Result<SoftwareAbility*> software_requests() { return lacks("be asked for software from here"); }
   virtual Result<AdministrationAbility*> administration() {
     return lacks("be started, stopped or diagnosed from here");
   }

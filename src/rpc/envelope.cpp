@@ -83,6 +83,9 @@ MINKE_BODY(ClientMessage, api::QueryMeasurementsRequest, query_measurements)
 MINKE_BODY(ClientMessage, api::SetTriggersRequest, set_triggers)
 MINKE_BODY(ClientMessage, api::ClearTriggersRequest, clear_triggers)
 MINKE_BODY(ClientMessage, api::QueryTriggersRequest, query_triggers)
+MINKE_BODY(ClientMessage, api::RequestSoftwareRequest, request_software)
+MINKE_BODY(ClientMessage, api::AnswerSoftwareRequest, answer_software)
+MINKE_BODY(ClientMessage, api::QuerySoftwareRequest, query_software)
 
 MINKE_BODY(ServerMessage, api::SubmitReply, submit)
 MINKE_BODY(ServerMessage, api::WaitJobReply, wait_job)
@@ -106,6 +109,7 @@ MINKE_BODY(ServerMessage, api::AccountsReply, accounts)
 MINKE_BODY(ServerMessage, api::PrioritiesReply, priorities)
 MINKE_BODY(ServerMessage, api::MeasurementsReply, measurements)
 MINKE_BODY(ServerMessage, api::TriggersReply, triggers)
+MINKE_BODY(ServerMessage, api::SoftwareReply, software)
 
 #undef MINKE_BODY
 

@@ -78,6 +78,10 @@ const Migration kMigrations[] = {
       CREATE TABLE set_aside(id INTEGER PRIMARY KEY,kind TEXT,key TEXT,record BLOB,seen INTEGER DEFAULT 0);
     )sql",
      move_settings, "DROP TABLE settings;"},
+    // 5
+    {R"sql(
+      CREATE TABLE software_requests(id INTEGER PRIMARY KEY,record BLOB);
+    )sql"},
 };
 static_assert(std::size(kMigrations) == kSchema);
 

@@ -31,6 +31,7 @@ class QuotaCount;
 class ReservedJob;
 class ReservationRecord;
 class ResourceRecord;
+class SoftwareRequest;
 class SuspendedJob;
 class Trigger;
 class UsagePeriod;
@@ -68,9 +69,10 @@ enum class Table : uint8_t {
   kSuspendedJobs,
   kMachine,
   kCommitProbe,
+  kSoftwareRequests,
 };
 inline constexpr Table kFirstRecordTable = Table::kAccounts;
-inline constexpr size_t kTableCount = static_cast<size_t>(Table::kCommitProbe) + 1;
+inline constexpr size_t kTableCount = static_cast<size_t>(Table::kSoftwareRequests) + 1;
 
 struct TableInfo {
   const char* name;
@@ -159,5 +161,6 @@ inline constexpr RecordTable<model::QuotaCount, ByPath> kQuotas{Table::kQuotas};
 inline constexpr RecordTable<model::SuspendedJob, ByJob> kSuspendedJobs{Table::kSuspendedJobs};
 inline constexpr RecordTable<model::MachineState, TheOnlyOne> kMachine{Table::kMachine};
 inline constexpr RecordTable<model::CommitProbe, TheOnlyOne> kCommitProbe{Table::kCommitProbe};
+inline constexpr RecordTable<model::SoftwareRequest, ById> kSoftwareRequests{Table::kSoftwareRequests};
 
 }  // namespace minke::store

@@ -215,10 +215,20 @@ def test_1_24_available_wheels(prepared, reader):
     assert types(reader, "avail_wheels torch").splitlines()[-1].split() == ["torch", "2.6.0", "py3", "generic"]
 
 
-@pytest.mark.xfail(strict=True, reason="there is nowhere to ask: minke software has no `request`")
 def test_1_25_a_package_can_be_asked_for(narval, student):
-    types(student, "minke software request polars")
-    assert "polars" in narval.minke("software", "request").stdout
+    number = re.match(r"Request (\d+): polars\.", types(student, "minke software request polars --reason 'large tables'"))[1]
+    asked = narval.minke("software", "requests").stdout
+    assert re.search(rf"^ +{number} open +{student.name} .* polars\n +reason: large tables$", asked, re.M)
+    narval.minke("software", "requests", "--done", number, "--answer", "pip install --no-index polars")
+    assert "answer: pip install --no-index polars\n" in types(student, "minke software requests")
+    assert "polars" not in types(narval.fellow, "minke software requests")
+    refused = types(narval.fellow, f"minke software requests --refused {number}", check=1)
+    assert "only administrators answer requests for software" in refused
+
+
+def test_1_25_a_package_is_asked_for_on_ones_own_cluster(own_narval):
+    types(own_narval, "minke software request duckdb")
+    assert "duckdb" in types(own_narval, "minke software request")
 
 
 @pytest.mark.skipif(not shutil.which("tmux"), reason="tmux is not installed")

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/software_requests.h"
 #include "cli/subcommands/subcommands.h"
 #include "cli/wheels.h"
 
@@ -30,6 +31,31 @@ void add_alias(CLI::App& software, int& exit_code) {
   command->add_option("module", options->targets, "to load for it; none: there is nothing to load");
   command->add_flag("--remove", options->remove, "forget it");
   command->callback([options, &exit_code] { exit_code = software_alias(*options); });
+}
+
+void add_request(CLI::App& software, int& exit_code) {
+  const auto options = std::make_shared<SoftwareRequestCommand>();
+  auto* command = software.add_subcommand("request", "ask the administrators for a package that is not here");
+  command->add_option("package", options->package,
+                      "its name, with a version where that matters; none: show the requests");
+  command->add_option("--reason", options->reason, "what it is needed for");
+  command->callback([options, &exit_code] { exit_code = software_request(*options); });
+}
+
+void add_requests(CLI::App& software, int& exit_code) {
+  const auto options = std::make_shared<SoftwareRequestsCommand>();
+  auto* command = software.add_subcommand("requests", "what was asked for, and the administrators' answers");
+  auto* done = command->add_option("--done", options->done, "this request is fulfilled")->type_name("NUMBER");
+  auto* refused =
+      command->add_option("--refused", options->refused, "this request is not")->type_name("NUMBER");
+  auto* again =
+      command->add_option("--open", options->again, "this request waits again")->type_name("NUMBER");
+  done->excludes(refused)->excludes(again);
+  refused->excludes(again);
+  command->add_option("--answer", options->answer, "what the asker reads: which module to load, or why not");
+  command->add_flag("--all", options->all, "answered ones as well");
+  command->add_flag("--json", options->json, "as JSON");
+  command->callback([options, &exit_code] { exit_code = software_requests(*options); });
 }
 
 void add_fetch(CLI::App& wheels, int& exit_code) {
@@ -60,6 +86,8 @@ void add_software_commands(CLI::App& app, int& exit_code) {
   software->require_subcommand(1);
   add_scan(*software, exit_code);
   add_alias(*software, exit_code);
+  add_request(*software, exit_code);
+  add_requests(*software, exit_code);
   auto* wheels = app.add_subcommand("wheels", "Python's wheels, for pip install --no-index");
   wheels->require_subcommand(1);
   add_fetch(*wheels, exit_code);

@@ -384,6 +384,19 @@ Result<api::ActionReply> Client::clear_triggers(const api::ClearTriggersRequest&
   return ask(&Ask::mutable_clear_triggers, request, &Answer::has_action, &Answer::mutable_action);
 }
 
+Result<api::SoftwareReply> Client::requested_software() {
+  return ask(&Ask::mutable_query_software, api::QuerySoftwareRequest(), &Answer::has_software,
+             &Answer::mutable_software);
+}
+
+Result<api::ActionReply> Client::request_software(const api::RequestSoftwareRequest& request) {
+  return ask(&Ask::mutable_request_software, request, &Answer::has_action, &Answer::mutable_action);
+}
+
+Result<api::ActionReply> Client::answer_software(const api::AnswerSoftwareRequest& answer) {
+  return ask(&Ask::mutable_answer_software, answer, &Answer::has_action, &Answer::mutable_action);
+}
+
 Result<api::StatusReply> Client::status() {
   return ask(&Ask::mutable_status, api::StatusRequest(), &Answer::has_status, &Answer::mutable_status);
 }

@@ -25,6 +25,7 @@ class Client final : public Engine,
                      public ExplanationAbility,
                      public MeasurementAbility,
                      public TriggerAbility,
+                     public SoftwareAbility,
                      public AdministrationAbility {
  public:
   // Connects to the daemon of this process's home (os/minke_home.h). If none runs, starts one, or returns
@@ -69,6 +70,7 @@ class Client final : public Engine,
   Result<ExplanationAbility*> explanations() override { return this; }
   Result<MeasurementAbility*> measurements() override { return this; }
   Result<TriggerAbility*> triggers() override { return this; }
+  Result<SoftwareAbility*> software_requests() override { return this; }
   Result<AdministrationAbility*> administration() override { return this; }
   Result<Client*> steps_with_descriptors() override { return this; }
 
@@ -80,6 +82,9 @@ class Client final : public Engine,
   Result<api::TriggersReply> all_triggers() override;
   Result<api::ActionReply> set_triggers(const api::SetTriggersRequest& request) override;
   Result<api::ActionReply> clear_triggers(const api::ClearTriggersRequest& request) override;
+  Result<api::SoftwareReply> requested_software() override;
+  Result<api::ActionReply> request_software(const api::RequestSoftwareRequest& request) override;
+  Result<api::ActionReply> answer_software(const api::AnswerSoftwareRequest& answer) override;
   Result<api::StatusReply> status() override;
   Result<api::DiagnosticsReply> diagnostics(const api::QueryDiagnosticsRequest& request) override;
   Result<api::ActionReply> reconfigure() override;

@@ -24,6 +24,7 @@
 #include "engine/embedded/watching/mail.h"
 #include "engine/embedded/watching/measuring.h"
 #include "engine/embedded/watching/retention.h"
+#include "engine/embedded/watching/software_requests.h"
 #include "engine/embedded/watching/storage_keeping.h"
 #include "engine/embedded/watching/triggers.h"
 #include "store/store.h"
@@ -60,6 +61,7 @@ Core::Core(os::EventLoop& event_loop, config::Configuration configuration, store
       lifecycle(std::make_unique<Lifecycle>(*this)),
       dependencies(std::make_unique<Dependencies>(*this)),
       triggers(std::make_unique<Triggers>(*this)),
+      software_requests(std::make_unique<SoftwareRequests>(*this)),
       preemption(std::make_unique<Preemption>(*this)),
       scheduling(std::make_unique<Scheduling>(*this)),
       recovery(std::make_unique<Recovery>(*this)) {

@@ -48,6 +48,7 @@ class Retention;
 class Rights;
 class Scheduling;
 class Shortages;
+class SoftwareRequests;
 class Steps;
 class StorageKeeping;
 class Triggers;
@@ -95,6 +96,7 @@ struct Core {
   std::unique_ptr<Lifecycle> lifecycle;
   std::unique_ptr<Dependencies> dependencies;
   std::unique_ptr<Triggers> triggers;
+  std::unique_ptr<SoftwareRequests> software_requests;
   std::unique_ptr<Preemption> preemption;
   std::unique_ptr<Scheduling> scheduling;
   std::unique_ptr<Recovery> recovery;

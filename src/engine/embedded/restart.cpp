@@ -22,6 +22,7 @@
 #include "engine/embedded/steps/steps.h"
 #include "engine/embedded/watching/mail.h"
 #include "engine/embedded/watching/measuring.h"
+#include "engine/embedded/watching/software_requests.h"
 #include "engine/embedded/watching/triggers.h"
 #include "os/log.h"
 #include "store/job_row.h"
@@ -72,6 +73,7 @@ void Restart::restore_rows(store::LoadedRows& rows, const std::string& boot_id) 
   core_.prologs->restore(rows);
   core_.mail->restore(rows);  // before any end is reported: each message has its own number
   core_.triggers->restore(rows);
+  core_.software_requests->restore(rows);
   core_.recovery->restore(rows, boot_id);
 }
 

@@ -20,6 +20,7 @@
 #include "engine/embedded/server/request_kind.h"
 #include "engine/embedded/steps/steps.h"
 #include "engine/embedded/watching/measuring.h"
+#include "engine/embedded/watching/software_requests.h"
 #include "engine/embedded/watching/triggers.h"
 #include "model/error.h"
 
@@ -103,6 +104,9 @@ struct Dispatch::Table {
       {Message::kSetTriggers, &Dispatch::set_triggers},
       {Message::kClearTriggers, &Dispatch::clear_triggers},
       {Message::kQueryTriggers, &Dispatch::show_triggers},
+      {Message::kRequestSoftware, &Dispatch::request_software},
+      {Message::kAnswerSoftware, &Dispatch::answer_software},
+      {Message::kQuerySoftware, &Dispatch::show_software},
   };
   static const Row* find(RequestKind kind) {
     const auto row =
@@ -233,6 +237,18 @@ void Dispatch::clear_triggers(Request& request) {
   confirm(request, core_.triggers->clear(request.message.clear_triggers(), request.uid()));
 }
 
+void Dispatch::request_software(Request& request) {
+  const auto id = core_.software_requests->ask(request.message.request_software(), request.uid());
+  if (!id) return request.requester.fail(id.error());
+  api::ActionReply reply;
+  reply.set_created(std::to_string(*id));
+  confirm(request, reply);
+}
+
+void Dispatch::answer_software(Request& request) {
+  confirm(request, core_.software_requests->answer(request.message.answer_software(), request.uid()));
+}
+
 void Dispatch::reconfigure(Request& request) {
   confirm(request, hooks_.reconfigure());
 }
@@ -313,6 +329,12 @@ void Dispatch::show_accounts(Request& request) {
 void Dispatch::show_triggers(Request& request) {
   rpc::ServerMessage answer;
   core_.triggers->query(request.uid(), *answer.mutable_triggers());
+  request.requester.send(answer, true);
+}
+
+void Dispatch::show_software(Request& request) {
+  rpc::ServerMessage answer;
+  core_.software_requests->query(request.uid(), *answer.mutable_software());
   request.requester.send(answer, true);
 }
 

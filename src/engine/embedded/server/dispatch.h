@@ -80,6 +80,8 @@ class Dispatch {
   void keep_metrics(Request& request);
   void set_triggers(Request& request);
   void clear_triggers(Request& request);
+  void request_software(Request& request);
+  void answer_software(Request& request);
   void reconfigure(Request& request);
   void shut_down(Request& request);
   void show_status(Request& request);
@@ -96,6 +98,7 @@ class Dispatch {
   void show_diagnostics(Request& request);
   void show_accounts(Request& request);
   void show_triggers(Request& request);
+  void show_software(Request& request);
   void explain(Request& request);
 
   // Answers once the change has been stored.

@@ -151,6 +151,11 @@ const Row kTable[] = {
     for_operators(Message::kClearTriggers,
                   [](Message& m, const Jobs&) { m.mutable_clear_triggers()->set_id(1); }),
     for_all(Message::kQueryTriggers, [](Message& m, const Jobs&) { m.mutable_query_triggers(); }),
+    for_all(Message::kRequestSoftware,
+            [](Message& m, const Jobs&) { m.mutable_request_software()->set_package("polars"); }),
+    for_operators(Message::kAnswerSoftware,
+                  [](Message& m, const Jobs&) { m.mutable_answer_software()->set_id(1); }),
+    for_all(Message::kQuerySoftware, [](Message& m, const Jobs&) { m.mutable_query_software(); }),
 };
 
 class RightsTest : public RequestTest {
@@ -175,6 +180,9 @@ class RightsTest : public RequestTest {
     trigger.mutable_set_triggers()->add_triggers()->set_event(TRIGGER_NODE_UP);
     trigger.mutable_set_triggers()->mutable_triggers(0)->set_program("/bin/page");
     EXPECT_EQ(outcome(kRoot, trigger), kDone) << what_was_said();
+    Message software;
+    software.mutable_request_software()->set_package("duckdb");
+    EXPECT_EQ(outcome(kAlice, software), kDone) << what_was_said();
     return jobs;
   }
   Message request(const Row& row, const Jobs& jobs) {
