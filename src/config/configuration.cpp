@@ -125,6 +125,15 @@ void read_proxy(Table& table, model::ProxySettings& proxy) {
   });
 }
 
+void read_offline(Table& table, PortAccess& ports) {
+  table.text("ports", [&](const std::string& given) -> Status {
+    if (given != "job" && given != "user" && given != "all")
+      return failure("must be \"user\" (who reaches ports of offline jobs), \"job\" or \"all\"");
+    ports = given == "job" ? PortAccess::kJob : given == "user" ? PortAccess::kUser : PortAccess::kEverybody;
+    return {};
+  });
+}
+
 // Reads the cluster's name, and its first job id.
 void read_cluster(Table& table, Configuration& config) {
   table.text("cluster_name", config.cluster_name);
@@ -214,6 +223,7 @@ void read_sections(Table& table, Configuration& config, uint32_t& shards) {
   });
   table.sub_table("gpus", [&](Table& section) { read_gpus(section, config.gpus, shards); });
   table.sub_table("storage", [&](Table& section) { config.storage = read_storage(section); });
+  table.sub_table("offline", [&](Table& section) { read_offline(section, config.job_ports); });
   table.sub_table("proxy", [&](Table& section) { read_proxy(section, config.proxy); });
   table.sub_table("budgets", [&](Table& section) {
     BudgetSettings checked;  // load_budget_settings() is for the code that needs them

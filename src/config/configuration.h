@@ -47,6 +47,13 @@ struct GpuConfiguration {
 // All nodes, no limits.
 model::PartitionRecord default_partition();
 
+// Who reaches the ports of offline jobs: [offline] ports.
+enum class PortAccess : uint8_t {
+  kJob,        // the job itself
+  kUser,       // its user: from the log-in side, and from other offline jobs
+  kEverybody,  // every user of the machine, too
+};
+
 struct Configuration {
   std::string home;                 // absolute
   std::string source_path;          // of minke.toml, or of a slurm.conf in its place; empty: none
@@ -86,9 +93,10 @@ struct Configuration {
   // By name of the node: its GPUs of this machine, by their numbers. Nodes without any are missing.
   std::map<std::string, std::vector<uint32_t>> gpus_of_nodes;
   std::string gpu_problem;  // why the machine's GPUs cannot be used; empty: they can, or there are none
-  std::optional<MailConfiguration> mail;  // absent: no mail is sent
-  std::string mail_domain;                // of users who gave no address
-  model::ProxySettings proxy;             // of offline partitions
+  std::optional<MailConfiguration> mail;     // absent: no mail is sent
+  std::string mail_domain;                   // of users who gave no address
+  model::ProxySettings proxy;                // of offline partitions
+  PortAccess job_ports = PortAccess::kUser;  // of offline jobs
   AccountingPolicy accounting;
   PriorityPolicy priority;
   PreemptionPolicy preemption;

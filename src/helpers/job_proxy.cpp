@@ -8,14 +8,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
-#include <list>
 
 #include "base/result.h"
+#include "helpers/relayed_connection.h"
 #include "os/confine_self.h"
 #include "os/fd.h"
 #include "view/output.h"
@@ -135,53 +133,7 @@ Result<Proxy> start(const JobProxyOptions& options) {
   return proxy;
 }
 
-// One direction of a connection.
-struct Stream {
-  int from, to;
-  std::array<char, 16384> bytes;
-  size_t begin = 0, end = 0;  // read and not written yet
-  bool ended = false;         // nothing more comes
-  bool closed = false;        // and that was passed on
-
-  short wanted_of(int fd) const {
-    short events = 0;
-    if (fd == from && !ended && begin == end) events |= POLLIN;
-    if (fd == to && begin != end) events |= POLLOUT;
-    return events;
-  }
-  // Returns false if the connection is broken.
-  bool move() {
-    if (begin == end && !ended) {
-      const ssize_t got = ::recv(from, bytes.data(), bytes.size(), MSG_DONTWAIT);
-      if (got < 0 && errno != EAGAIN && errno != EINTR) return false;
-      ended = got == 0;
-      begin = 0;
-      end = got > 0 ? static_cast<size_t>(got) : 0;
-    }
-    if (begin != end) {
-      const ssize_t sent = ::send(to, bytes.data() + begin, end - begin, MSG_DONTWAIT | MSG_NOSIGNAL);
-      if (sent < 0 && errno != EAGAIN && errno != EINTR) return false;
-      begin += sent > 0 ? static_cast<size_t>(sent) : 0;
-    }
-    if (begin == end && ended && !closed) {
-      ::shutdown(to, SHUT_WR);
-      closed = true;
-    }
-    return true;
-  }
-};
-
-struct Connection {
-  os::UniqueFd job, proxy;
-  Stream out, in;
-  Connection(os::UniqueFd a, os::UniqueFd b)
-      : job(std::move(a)),
-        proxy(std::move(b)),
-        out{job.get(), proxy.get(), {}},
-        in{proxy.get(), job.get(), {}} {}
-};
-
-void accept_one(int listening, uint16_t port, std::list<Connection>& connections) {
+void accept_one(int listening, uint16_t port, RelayedConnections& connections) {
   os::UniqueFd job(::accept4(listening, nullptr, nullptr, SOCK_CLOEXEC));
   if (!job) return;
   os::UniqueFd proxy(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -191,37 +143,18 @@ void accept_one(int listening, uint16_t port, std::list<Connection>& connections
   connections.emplace_back(std::move(job), std::move(proxy));
 }
 
-// Returns what to wait for: the proxy's output, new connections, then two descriptors of each connection.
-std::vector<pollfd> awaited(int listening, const Proxy& proxy, const std::list<Connection>& connections) {
-  std::vector<pollfd> polled = {{proxy.log.get(), POLLIN, 0}, {listening, POLLIN, 0}};
-  if (connections.size() >= kMostConnections) polled[1].events = 0;
-  for (const Connection& one : connections) {
-    for (const int fd : {one.job.get(), one.proxy.get()}) {
-      const auto events = static_cast<short>(one.out.wanted_of(fd) | one.in.wanted_of(fd));
-      polled.push_back({events == 0 ? -1 : fd, events, 0});  // a hang-up would be reported again and again
-    }
-  }
-  return polled;
-}
-
 // Runs until the proxy ends.
 void relay(int listening, const Proxy& proxy) {
-  std::list<Connection> connections;
+  RelayedConnections connections;
   for (;;) {
-    std::vector<pollfd> polled = awaited(listening, proxy, connections);
+    std::vector<pollfd> polled = {{proxy.log.get(), POLLIN, 0}, {listening, POLLIN, 0}};
+    if (connections.size() >= kMostConnections) polled[1].events = 0;
+    const size_t first = polled.size();
+    await_all(connections, polled);
     if (::poll(polled.data(), polled.size(), -1) < 0 && errno != EINTR) return;
     char said[4096];
     if (polled[0].revents != 0 && ::read(proxy.log.get(), said, sizeof said) == 0) return;
-    size_t at = 2;
-    for (auto one = connections.begin(); one != connections.end(); at += 2) {
-      const bool touched = polled[at].revents != 0 || polled[at + 1].revents != 0;
-      const bool gone = (polled[at].revents | polled[at + 1].revents) & (POLLERR | POLLNVAL);
-      // Moves both: an answer is passed on even if the request no longer can be.
-      const bool sends = !touched || one->out.move();
-      const bool receives = !touched || one->in.move();
-      const bool broken = !sends || !receives || (touched && gone);
-      one = broken || (one->out.closed && one->in.closed) ? connections.erase(one) : std::next(one);
-    }
+    move_all(connections, polled, first);
     if (polled[1].revents != 0) accept_one(listening, proxy.port, connections);
   }
 }

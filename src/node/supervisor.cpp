@@ -181,7 +181,7 @@ Status Supervisor::prepare(const LaunchOrder& order, size_t descriptors, Confine
   if (order.has_identity()) job.identity = order.identity();
   if (const Status made = make_directories(order, job); !made) return made;
   if (order.offline() && !job.network) {
-    if (const Status made = make_network(order, job); !made) return made;
+    if (const Status made = join_network(order, job); !made) return made;
   }
   if (job.cpus.empty()) {
     for (int i = 0; i < order.job_cpus_size(); ++i) {
@@ -192,8 +192,10 @@ Status Supervisor::prepare(const LaunchOrder& order, size_t descriptors, Confine
   }
   auto made = groups_.make(order, job.cpus);
   if (!made) return failure("no control group: " + made.error().message, made.error().code);
-  confinement = {
-      .groups = std::move(*made), .cpus = job.cpus, .binds = job.binds, .network = job.network.get()};
+  confinement = {.groups = std::move(*made),
+                 .cpus = job.cpus,
+                 .binds = job.binds,
+                 .network = job.network ? job.network->space.get() : -1};
   if (::geteuid() == 0 && can_name_hosts()) {
     confinement.host_names = true;
     if (!order.hosts().empty()) confinement.binds.push_back({order.hosts(), "/etc/hosts"});

@@ -73,6 +73,17 @@ class Supervisor {
     LaunchKey launch;
     uint32_t position = 0;
   };
+  // The network of an offline job, or of all those of a user. It lasts as long as a job is in it.
+  struct OfflineNetwork : std::enable_shared_from_this<OfflineNetwork> {
+    os::UniqueFd space;
+    // The way to the proxy: a socket there, and the process that accepts from it. The process is started when
+    // somebody connects.
+    model::ProxySettings proxy;
+    os::UniqueFd proxy_socket;
+    std::unique_ptr<os::EventLoop::Watch> proxy_watch;
+    pid_t proxy_process = 0;
+    pid_t ports_process = 0;  // opens its ports to the user; 0: it has none, or ended
+  };
   struct Job {
     JobKey key;
     std::string tmp_dir;
@@ -90,13 +101,7 @@ class Supervisor {
     std::optional<Identity> identity;
     std::vector<std::vector<uint32_t>> cpus;  // by place; empty: not bound
     std::vector<Bind> binds;
-    os::UniqueFd network;  // of an offline job
-    // An offline job's way to the proxy: a socket in its network, and the process that accepts there. The
-    // process is started when somebody connects.
-    model::ProxySettings proxy;
-    os::UniqueFd proxy_socket;
-    std::unique_ptr<os::EventLoop::Watch> proxy_watch;
-    pid_t proxy_process = 0;
+    std::shared_ptr<OfflineNetwork> network;  // of an offline job
   };
   // A child of the launcher that the launcher did not start.
   struct Orphan {
@@ -117,10 +122,13 @@ class Supervisor {
   void record(const JournalRecord& record);
   Status prepare(const LaunchOrder& order, size_t descriptors, Confinement& confinement);
   Status make_directories(const LaunchOrder& order, Job& job);
-  Status make_network(const LaunchOrder& order, Job& job);
+  Status join_network(const LaunchOrder& order, Job& job);
+  Result<std::shared_ptr<OfflineNetwork>> make_network(const LaunchOrder& order);
+  void open_ports(const LaunchOrder& order, OfflineNetwork& network);
+  void leave_network(Job& job);
   void add_namespaces(const LaunchOrder& order, Confinement& confinement);
-  void wait_for_proxy_use(Job& job);
-  void proxy_ended(const JobKey& key);
+  void wait_for_proxy_use(OfflineNetwork& network);
+  void helper_ended(pid_t helper, OfflineNetwork& network);
   std::vector<std::string> private_directories(const Job& job) const;  // even those that it does not have
   void add_closed_directories(const LaunchOrder& order, std::vector<Bind>& binds) const;
   void remember_streams(const LaunchOrder& order);
@@ -191,7 +199,8 @@ class Supervisor {
   std::unordered_map<pid_t, JobKey> removals_;
   std::unordered_map<pid_t, std::string> set_aside_;  // process -> what it removes for an ended job
   std::unordered_set<std::string> swept_;             // directories without remains of an earlier launcher
-  std::unordered_map<pid_t, JobKey> proxies_;
+  std::map<std::string, std::weak_ptr<OfflineNetwork>> networks_;             // those that jobs share
+  std::unordered_map<pid_t, std::weak_ptr<OfflineNetwork>> network_helpers_;  // by process
   std::unordered_map<pid_t, Orphan> orphans_;     // entries go when reaped; until then the pid is not reused
   std::optional<std::vector<Process>> snapshot_;  // of this turn of the loop
   std::map<JobKey, Job> jobs_;

@@ -29,7 +29,7 @@ std::vector<pid_t> Supervisor::read_orphans(pid_t since) {
   std::vector<pid_t> children = child_list_.read(since);
   std::erase_if(children, [this](pid_t pid) {
     return pid == daemon_ || roots_.contains(pid) || removals_.contains(pid) || set_aside_.contains(pid) ||
-           proxies_.contains(pid);
+           network_helpers_.contains(pid);
   });
   return children;
 }

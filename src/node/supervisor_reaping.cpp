@@ -70,7 +70,9 @@ void Supervisor::reap() {
       continue;
     }
     orphans_.erase(pid);
-    if (auto proxy = proxies_.extract(pid); !proxy.empty()) proxy_ended(proxy.mapped());
+    if (const auto helper = network_helpers_.extract(pid); !helper.empty()) {
+      if (const auto network = helper.mapped().lock()) helper_ended(pid, *network);
+    }
     if (auto removal = removals_.extract(pid); !removal.empty()) {
       Job& job = jobs_.at(removal.mapped());
       job.removal = 0;
@@ -314,7 +316,7 @@ void Supervisor::finish(Job& job) {
     if (found != sessions_.end() && found->second == job.key) sessions_.erase(found);
   }
   for (const std::vector<uint32_t>& cpus : job.cpus) cpus_.give_back(cpus);
-  if (job.proxy_process != 0) ::kill(job.proxy_process, SIGKILL);
+  leave_network(job);
   ending_.erase(job.key);
   jobs_.erase(job.key);
   if (jobs_.empty() && !tmp_dirs_.empty()) idle_timer_->set_after(kIdleBeforeTidying);

@@ -12,8 +12,9 @@ namespace minke::os {
 
 enum class Helper : uint8_t {
   kLauncher,          // the parent of all job processes (node/launcher.h)
-  kGpuProbe,          // connects an offline job to the hosts that are allowed
+  kGpuProbe,          // asks the GPUs' driver
   kJobProxy,          // an offline job's way to the hosts that are allowed
+  kJobPorts,          // ports of a user's offline jobs, on the machine's side
   kTask,              // precedes a task's program
   kChainPart,         // one part of a chain of runs, in its job
   kStagedScript,      // stages a job's data, then runs its script
@@ -39,6 +40,8 @@ constexpr std::string_view helper_name(Helper helper) {
       return "gpu-probe";
     case Helper::kJobProxy:
       return "job-proxy";
+    case Helper::kJobPorts:
+      return "job-ports";
     case Helper::kTask:
       return "task";
     case Helper::kChainPart:

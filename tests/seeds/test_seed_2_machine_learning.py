@@ -6,6 +6,7 @@ import pytest
 
 from cluster import ROOT, poll
 from sites import types
+from test_example_jobs import python_with
 
 MINKE_ONLY = True
 
@@ -44,7 +45,6 @@ def test_2_04_multiprocessing_has_the_jobs_processors(reader):
 
 @pytest.mark.offline
 @pytest.mark.skipif(not shutil.which("curl"), reason="curl is not installed")
-@pytest.mark.xfail(strict=True, reason="nothing outside the job reaches its ports in an offline partition")
 def test_2_05_a_notebook_server_is_reached_from_the_log_in_side(reader):
     """As a notebook's: a server of the job's, on its node."""
     (reader.work / "served.txt").write_text("notebook\n")
@@ -52,11 +52,10 @@ def test_2_05_a_notebook_server_is_reached_from_the_log_in_side(reader):
                         "until curl -s localhost:$((20000 + SLURM_JOB_ID % 20000))/served.txt > up; do sleep 0.05; done\nwait\n")
     try:
         poll(lambda: (reader.work / "up").exists() and (reader.work / "up").read_text(), what="the server")
-        said = types(reader, f"node=$(squeue -h -j {job} -o %N)\n"
-                     "address=$(scontrol show node $node | sed -n 's/.*NodeAddr=\\([^ ]*\\).*/\\1/p')\n"
-                     f"for host in $node $address; do curl -s --max-time 5 http://$host:{20000 + job % 20000}/served.txt && break; done",
-                     check=None)
-        assert said == "notebook\n"
+        # What is beyond the ssh of `ssh -L 8888:localhost:8888 cluster`.
+        assert types(reader, f"curl -s --retry 20 --retry-connrefused --retry-delay 1 localhost:{20000 + job % 20000}/served.txt") == "notebook\n"
+        other = reader.submit(f"curl -s $(squeue -h -j {job} -o %N):{20000 + job % 20000}/served.txt")
+        assert reader.output(other) == "notebook\n"
     finally:
         types(reader, f"scancel {job}")
 
@@ -102,6 +101,25 @@ def test_2_16_three_days_in_three_parts(reader):
 def test_2_19_an_example_of_checkpoints(library):
     saves = {"torch": "torch.save(", "keras": "ModelCheckpoint("}[library]
     assert any(saves in path.read_text() for path in (ROOT / "examples").rglob("*.py"))
+
+
+COMET = """import comet_ml
+experiment = comet_ml.start(project_name="digits")
+for step in range(3):
+    experiment.log_metric("loss", 1 / (step + 1), step=step)
+experiment.end()
+"""
+
+
+@pytest.mark.offline
+@pytest.mark.timeout(1800)
+def test_2_24_comet_writes_to_disk_where_nodes_are_offline(narval, reader):
+    library = next(python_with("comet_ml==3.58.8").parent.parent.glob("lib/python3*/site-packages"))
+    shutil.copytree(library, narval.directory / "comet")
+    (reader.work / "comet.py").write_text(COMET)
+    job = reader.submit(f"PYTHONPATH={narval.directory}/comet COMET_OFFLINE_DIRECTORY=$PWD/runs /usr/bin/python3 comet.py", "--mem=1G")
+    assert "To upload this offline experiment, run:" in reader.output(job)
+    assert len(list((reader.work / "runs").glob("*.zip"))) == 1
 
 
 def test_2_28_cublas_workspace_config(reader):

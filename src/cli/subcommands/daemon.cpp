@@ -7,6 +7,7 @@
 #include "cli/links.h"
 #include "cli/subcommands/subcommands.h"
 #include "engine/embedded/daemon.h"
+#include "helpers/job_ports.h"
 #include "helpers/job_proxy.h"
 #include "helpers/keep_metrics.h"
 #include "helpers/metrics_server.h"
@@ -120,6 +121,14 @@ void add_job_proxy(CLI::App& app, int& exit_code) {
   command.callback([options, &exit_code] { exit_code = helpers::job_proxy(*options); });
 }
 
+void add_job_ports(CLI::App& app, int& exit_code) {
+  const auto options = std::make_shared<helpers::JobPortsOptions>();
+  auto& command = add_helper(app, os::Helper::kJobPorts, "ports of a user's offline jobs");
+  command.add_option("--user", options->user)->required();
+  command.add_flag("--anybody", options->anybody);
+  command.callback([options, &exit_code] { exit_code = helpers::job_ports(*options); });
+}
+
 void add_gpu_probe(CLI::App& app, int& exit_code) {
   const auto options = std::make_shared<node::GpuOptions>();
   auto& command = add_helper(app, os::Helper::kGpuProbe, "ask the GPUs' driver");
@@ -157,6 +166,7 @@ void add_daemon_commands(CLI::App& app, int& exit_code) {
   add_tmp_image(app);
   add_metrics_server(app, exit_code);
   add_job_proxy(app, exit_code);
+  add_job_ports(app, exit_code);
   add_gpu_probe(app, exit_code);
   add_metric_keeper(app, exit_code);
   add_mailer(app, exit_code);

@@ -1,5 +1,7 @@
 #include "engine/embedded/launching/confining.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <set>
 
@@ -49,9 +51,27 @@ std::string cpus_near_gpus(const Core& core, const NodeAllocation& allocation) {
   return all;
 }
 
-// The /etc/hosts of jobs with a proxy on their loopback.
-std::string hosts_with_proxy(const config::Configuration& config) {
-  return config.home + "/hosts.proxy";
+// The /etc/hosts of offline jobs: all that they reach is at their loopback.
+std::string hosts_of_offline(const config::Configuration& config) {
+  return config.home + "/hosts.offline";
+}
+
+node::PortAccess port_access(config::PortAccess access) {
+  switch (access) {
+    case config::PortAccess::kJob:
+      return node::PORTS_CLOSED;
+    case config::PortAccess::kUser:
+      return node::PORTS_OF_USER;
+    case config::PortAccess::kEverybody:
+      return node::PORTS_OF_EVERYBODY;
+  }
+  return node::PORTS_CLOSED;
+}
+
+// The name that this machine has for others; empty: none.
+std::string own_name() {
+  char name[256] = {};
+  return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
 }
 
 }  // namespace
@@ -102,9 +122,9 @@ void confine(const Core& core, const Job& job, node::LaunchOrder& order) {
     }
   }
   order.set_offline(is_offline(core, job));
-  const bool has_proxy = order.offline() && !core.config.proxy.allowed().empty();
-  if (has_proxy) *order.mutable_proxy() = core.config.proxy;
-  order.set_hosts(has_proxy ? hosts_with_proxy(core.config) : core.hosts_path);
+  if (order.offline() && !core.config.proxy.allowed().empty()) *order.mutable_proxy() = core.config.proxy;
+  if (order.offline()) order.set_port_access(port_access(core.config.job_ports));
+  order.set_hosts(order.offline() ? hosts_of_offline(core.config) : core.hosts_path);
   for (const std::string& file : hidden_files(core, gpu_devices_of(core, job)))
     order.add_hidden_devices(file);
   close_tiers(core, job, order);
@@ -134,8 +154,11 @@ Result<std::string> write_hosts(const config::Configuration& config) {
   const auto machine = os::read_file("/etc/hosts", kMostBytes);
   const std::string text =
       (machine ? *machine : "127.0.0.1\tlocalhost\n") + "# the cluster's nodes\n" + names;
-  // With the names that guides use: export http_proxy=http://proxy:80, http://squid:3128.
-  if (const Status written = keep_file(hosts_with_proxy(config), text + "127.0.0.1\tproxy squid\n"); !written)
+  // The machine's own name first: its address is not reached. With the names that guides use:
+  // export http_proxy=http://proxy:80, http://squid:3128.
+  std::string offline = "127.0.0.1\tlocalhost " + own_name() + "\n" + text;
+  if (!config.proxy.allowed().empty()) offline += "127.0.0.1\tproxy squid\n";
+  if (const Status written = keep_file(hosts_of_offline(config), offline); !written)
     return failure(written.error());
   if (names.empty() || !machine) return std::string();
   const std::string path = config.home + "/hosts";
