@@ -51,6 +51,19 @@ def test_each_project_has_a_directory_and_a_link(site, ann):
     assert said == f"{site.disks}/project/{site.default}\n"
 
 
+def test_a_job_has_the_project_of_its_account(site, ann):
+    """Of its group, if there is one of this name that the user is in; what the user has chosen stays."""
+    def project(account: str, before: str = "") -> str:
+        submitted = ann.run("bash", "-c", f'eval "$(minke env --over-slurm)"; {before} sbatch --parsable --account={account} '
+                            "--wrap='echo $PROJECT; srun sh -c \"echo \\$PROJECT\"'", check=0)
+        first, of_step = ann.output(int(submitted.stdout)).splitlines()
+        assert first == of_step
+        return first.removeprefix(f"{site.disks}/project/")
+    assert project(site.rrg) == project(f"{site.rrg}_gpu") == site.rrg
+    assert project(site.default) == project("other") == site.default
+    assert project(site.rrg, "export PROJECT=/mine;") == "/mine"
+
+
 def test_who_is_in_no_project_has_one_alone(site):
     alice = site.alice
     site.minke("storage", "init", "--user", alice.name)

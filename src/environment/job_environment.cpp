@@ -246,6 +246,16 @@ bool has_variable(std::string_view block, std::string_view name) {
   return false;
 }
 
+// `entry`: NAME=VALUE.
+bool has_entry(std::string_view block, std::string_view entry) {
+  for (size_t at = 0; at < block.size();) {
+    const size_t end = std::min(block.find('\0', at), block.size());
+    if (block.substr(at, end - at) == entry) return true;
+    at = end + 1;
+  }
+  return false;
+}
+
 void leave_submit_dir(std::string_view block, std::vector<std::string>& variables) {
   constexpr std::string_view kName = "SLURM_SUBMIT_DIR=";
   if (!has_variable(block, kName)) return;
@@ -263,13 +273,18 @@ std::vector<std::string> virtual_node_environment(int nodes, std::string_view bl
 }
 
 std::vector<std::string> tier_environment(const std::vector<storage::Tier>& tiers, const std::string& user,
-                                          const std::string& group, const std::string& tmp_dir,
+                                          const Projects& projects, const std::string& tmp_dir,
                                           std::string_view block) {
-  std::vector<std::string> variables = storage::tier_variables(tiers, user, group, tmp_dir);
+  std::vector<std::string> variables = storage::tier_variables(tiers, user, projects.of_job, tmp_dir);
+  const std::vector<std::string> usual = storage::tier_variables(tiers, user, projects.usual, tmp_dir);
   std::erase_if(variables, [&](const std::string& variable) {
     const size_t end = variable.find('=') + 1;
-    return variable.compare(end, std::string::npos, tmp_dir) != 0 &&
-           has_variable(block, std::string_view(variable).substr(0, end));
+    if (variable.compare(end, std::string::npos, tmp_dir) == 0) return false;
+    const std::string_view name = std::string_view(variable).substr(0, end);
+    if (!has_variable(block, name)) return false;
+    const auto shells = std::find_if(usual.begin(), usual.end(),
+                                     [&](const std::string& one) { return one.starts_with(name); });
+    return shells == usual.end() || *shells == variable || !has_entry(block, *shells);
   });
   return variables;
 }

@@ -45,9 +45,14 @@ void leave_submit_dir(std::string_view block, std::vector<std::string>& variable
 // network that always exists.
 std::vector<std::string> virtual_node_environment(int nodes, std::string_view block);
 // Returns the places of the cluster's tiers of storage for the job's user. The user's own environment
-// (`block`) takes precedence, except for the job's own directory.
+// (`block`) takes precedence, except for the job's own directory, and for the project that every shell of the
+// user has.
+struct Projects {
+  std::string usual;   // the group whose project shells have
+  std::string of_job;  // the group whose project the job has
+};
 std::vector<std::string> tier_environment(const std::vector<storage::Tier>& tiers, const std::string& user,
-                                          const std::string& group, const std::string& tmp_dir,
+                                          const Projects& projects, const std::string& tmp_dir,
                                           std::string_view block);
 // Names and values.
 using GpuVariables = std::vector<std::pair<std::string, std::string>>;

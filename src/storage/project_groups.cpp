@@ -4,7 +4,6 @@
 #include <grp.h>
 
 #include <algorithm>
-#include <optional>
 
 namespace minke::storage {
 
@@ -13,12 +12,11 @@ namespace {
 constexpr gid_t kFirstOfUsers = 1000;
 constexpr gid_t kNobody = 65534, kNone = 65535;
 
-std::optional<std::string> name_of(gid_t gid) {
+std::string name_of_group(gid_t gid) {
   std::vector<char> buffer(1 << 20);  // a group may have many members
   group entry{};
   group* found = nullptr;
-  if (::getgrgid_r(gid, &entry, buffer.data(), buffer.size(), &found) != 0 || found == nullptr)
-    return std::nullopt;
+  if (::getgrgid_r(gid, &entry, buffer.data(), buffer.size(), &found) != 0 || found == nullptr) return "";
   return entry.gr_name;
 }
 
@@ -33,18 +31,26 @@ bool is_named(const std::string& name, const std::vector<std::string>& patterns)
 std::vector<ProjectGroup> project_groups(const std::string& user, gid_t primary,
                                          const std::vector<gid_t>& groups,
                                          const std::vector<std::string>& patterns) {
+  return project_groups(user, primary, groups, patterns, name_of_group);
+}
+
+std::vector<ProjectGroup> project_groups(const std::string& user, gid_t primary,
+                                         const std::vector<gid_t>& groups,
+                                         const std::vector<std::string>& patterns,
+                                         const std::function<std::string(gid_t gid)>& name_of) {
   std::vector<ProjectGroup> others;
   for (const gid_t gid : groups) {
     if (gid == primary || gid < kFirstOfUsers || gid == kNobody || gid == kNone) continue;
-    const auto name = name_of(gid);
-    if (name && *name != user && is_named(*name, patterns)) others.push_back({*name, gid, false});
+    const std::string name = name_of(gid);
+    if (!name.empty() && name != user && is_named(name, patterns)) others.push_back({name, gid, false});
   }
   std::sort(others.begin(), others.end(),
             [](const ProjectGroup& a, const ProjectGroup& b) { return a.name < b.name; });
   others.erase(std::unique(others.begin(), others.end(),
                            [](const ProjectGroup& a, const ProjectGroup& b) { return a.gid == b.gid; }),
                others.end());
-  const std::string name = name_of(primary).value_or(std::to_string(primary));
+  std::string name = name_of(primary);
+  if (name.empty()) name = std::to_string(primary);
   const bool is_users = name == user || !is_named(name, patterns);
   others.insert(is_users ? others.end() : others.begin(), {name, primary, is_users});
   return others;

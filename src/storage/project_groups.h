@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -21,5 +22,10 @@ struct ProjectGroup {
 std::vector<ProjectGroup> project_groups(const std::string& user, gid_t primary,
                                          const std::vector<gid_t>& groups,
                                          const std::vector<std::string>& patterns);
+// The same with names that the caller knows; "": a group without a name.
+std::vector<ProjectGroup> project_groups(const std::string& user, gid_t primary,
+                                         const std::vector<gid_t>& groups,
+                                         const std::vector<std::string>& patterns,
+                                         const std::function<std::string(gid_t gid)>& name_of);
 
 }  // namespace minke::storage

@@ -64,6 +64,9 @@ class Rights {
   // Refuses options of a job that only operators may use.
   Status admits(uint32_t uid, const model::JobSpec& spec);
 
+  // The user's groups; `gid` is the primary one.
+  const std::vector<uint32_t>& groups(uint32_t uid, uint32_t gid) { return known(uid, gid).groups; }
+
   // How much of the daemon each user may use at a time.
   Budgets& budgets() { return *budgets_; }
   void reconfigured();

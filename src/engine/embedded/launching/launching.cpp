@@ -10,6 +10,7 @@
 #include <cstring>
 #include <utility>
 
+#include "engine/embedded/accounts/rights.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/launching/confining.h"
 #include "engine/embedded/launching/task_prologs.h"
@@ -24,6 +25,7 @@
 #include "os/helper_program.h"
 #include "os/log.h"
 #include "os/shortage.h"
+#include "storage/project_groups.h"
 #include "text/state.h"
 #include "text/timestamp.h"
 
@@ -80,14 +82,32 @@ environment::JobSurroundings Launching::surroundings(const Job& job, const JobSp
   return around;
 }
 
+// The job's project is that of its account, if its user is in the group of that name.
+environment::Projects Launching::projects_of(const Job& job) const {
+  const auto groups =
+      storage::project_groups(core_.state.user_name(job.uid), job.gid, core_.rights->groups(job.uid, job.gid),
+                              core_.config.storage.project_groups, [this](gid_t gid) -> std::string {
+                                const std::string& name = core_.state.group_name(gid);
+                                return name == std::to_string(gid) ? "" : name;  // it has none
+                              });
+  environment::Projects projects{groups.front().name, groups.front().name};
+  const BriefSpec spec = job.submission->brief_spec();
+  std::string_view account = spec.account;
+  if (account.ends_with("_cpu") || account.ends_with("_gpu")) account.remove_suffix(4);
+  for (const storage::ProjectGroup& group : groups) {
+    if (group.name == account || group.name == spec.account) projects.of_job = group.name;
+  }
+  return projects;
+}
+
 void Launching::add_common(const Job& job, std::string_view block,
                            std::vector<std::string>& variables) const {
   for (std::string& variable : environment::virtual_node_environment(job.details->nodes.size(), block))
     variables.push_back(std::move(variable));
   if (!core_.config.storage.profile.empty()) {
-    for (std::string& variable : environment::tier_environment(
-             core_.config.storage.tiers(core_.config.home), core_.state.user_name(job.uid),
-             core_.state.group_name(job.gid), tmp_dir_of(job), block))
+    for (std::string& variable : environment::tier_environment(core_.config.storage.tiers(core_.config.home),
+                                                               core_.state.user_name(job.uid),
+                                                               projects_of(job), tmp_dir_of(job), block))
       variables.push_back(std::move(variable));
   }
   core_.software.add_to(variables, block);

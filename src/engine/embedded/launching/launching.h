@@ -78,6 +78,7 @@ class Launching {
   // component with the suffix _HET_GROUP_n.
   std::vector<std::string> het_environment(const Job& job) const;
   environment::JobSurroundings surroundings(const Job& job, const model::JobSpec& spec) const;
+  environment::Projects projects_of(const Job& job) const;
   // Adds variables that every launch has: storage tiers, modules, and those for several nodes on one machine.
   // `block`: the user's environment.
   void add_common(const Job& job, std::string_view block, std::vector<std::string>& variables) const;
