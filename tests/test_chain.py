@@ -50,6 +50,12 @@ def test_it_says_itself_that_it_is_done(cluster):
     assert ended(cluster, job)[0]["JobState"] == "COMPLETED"
 
 
+def test_one_can_wait_for_its_end(cluster):
+    script = cluster.script("echo part $MINKE_CHAIN_PART >> parts; [ $MINKE_CHAIN_PART = 2 ] && exit 0; exit 75")
+    cluster.run("minke", "chain", "--total=10", "--each=1", "--wait", script, check=0)
+    assert (cluster.work / "parts").read_text() == "part 1\npart 2\n"
+
+
 def test_exit_code_75_asks_for_another_part(cluster):
     job = chain(cluster, "[ ${SLURM_RESTART_COUNT:-0} = 2 ] || exit 75", "--total=10", "--each=1")
     fields, text = ended(cluster, job)

@@ -1,5 +1,6 @@
 #include "cli/batch_submission.h"
 
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -7,14 +8,19 @@
 #include <string>
 #include <vector>
 
+#include "api/jobs.pb.h"
 #include "api/submission.pb.h"
+#include "cli/allocation.h"
 #include "cli/output_check.h"
 #include "cli/srun/launch_environment.h"
 #include "model/error.h"
+#include "model/job_record.pb.h"
+#include "model/job_state.pb.h"
 #include "os/files.h"
 #include "os/random_key.h"
 #include "submit/data_directives.h"
 #include "submit/script.h"
+#include "view/text.h"
 
 namespace minke::cli {
 
@@ -101,6 +107,22 @@ Result<api::SubmitReply> submit_batch(engine::Engine& cluster, const submit::Inv
   if (!request.test_only && !request.quiet)
     for (const std::string& warning : warnings) answer->add_notes("warning: " + warning);
   return answer;
+}
+
+int wait_for_end(engine::Engine& cluster, const submit::Invocation& invocation, uint32_t job_id) {
+  api::WaitJobRequest request;
+  request.set_job_id(job_id);
+  request.set_until(api::WaitJobRequest::ENDED);
+  model::JobRecord job;
+  const Status waited = cluster.wait(request, [&](api::WaitJobReply& reply) -> Status {
+    job = std::move(*reply.mutable_job());
+    return {};
+  });
+  if (!waited) return give_up(submit::refuse(invocation, waited.error().message, 1));
+  const int32_t status = view::accounted_exit_code(job);
+  if (WIFSIGNALED(status)) return 1;
+  if (WEXITSTATUS(status) != 0) return WEXITSTATUS(status);
+  return job.state() == model::JOB_COMPLETE ? 0 : 1;
 }
 
 }  // namespace minke::cli

@@ -21,4 +21,7 @@ Result<submit::ScriptFile> read_script(const submit::Invocation& invocation, con
 Result<api::SubmitReply> submit_batch(engine::Engine& cluster, const submit::Invocation& invocation,
                                       submit::JobRequest& request, int argc, char** argv);
 
+// --wait: returns at the job's end, with its exit code.
+int wait_for_end(engine::Engine& cluster, const submit::Invocation& invocation, uint32_t job_id);
+
 }  // namespace minke::cli

@@ -174,7 +174,8 @@ int submit_chain(const submit::Invocation& invocation, const Times& times, submi
   if (!reply) return complain(reply.error().message);
   for (const std::string& note : reply->notes()) std::fprintf(stderr, "sbatch: %s\n", note.c_str());
   print_submitted(reply->job_id(), times, request);
-  return std::fflush(stdout) == 0 ? 0 : complain("standard output cannot be written");
+  if (std::fflush(stdout) != 0) return complain("standard output cannot be written");
+  return request.wait ? wait_for_end(**cluster, invocation, reply->job_id()) : 0;
 }
 
 }  // namespace

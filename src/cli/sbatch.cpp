@@ -1,10 +1,7 @@
 // sbatch: reads a job script, and submits it. Answers only once the job is durable.
-#include <sys/wait.h>
-
 #include <cstdio>
 #include <string>
 
-#include "api/jobs.pb.h"
 #include "api/submission.pb.h"
 #include "base/version.h"
 #include "cli/allocation.h"
@@ -14,12 +11,9 @@
 #include "cli/srun/launch_environment.h"
 #include "engine/fetch.h"
 #include "engine/open.h"
-#include "model/job_record.pb.h"
-#include "model/job_state.pb.h"
 #include "submit/job_request.h"
 #include "submit/script.h"
 #include "text/timestamp.h"
-#include "view/text.h"
 
 namespace minke::cli {
 
@@ -27,22 +21,6 @@ namespace {
 
 int complain(const submit::Invocation& invocation, const std::string& message, int status = 1) {
   return give_up(submit::refuse(invocation, message, status));
-}
-
-int wait_for_end(engine::Engine& cluster, const submit::Invocation& invocation, uint32_t job_id) {
-  api::WaitJobRequest request;
-  request.set_job_id(job_id);
-  request.set_until(api::WaitJobRequest::ENDED);
-  model::JobRecord job;
-  const Status waited = cluster.wait(request, [&](api::WaitJobReply& reply) -> Status {
-    job = std::move(*reply.mutable_job());
-    return {};
-  });
-  if (!waited) return complain(invocation, waited.error().message);
-  const int32_t status = view::accounted_exit_code(job);
-  if (WIFSIGNALED(status)) return 1;
-  if (WEXITSTATUS(status) != 0) return WEXITSTATUS(status);
-  return job.state() == model::JOB_COMPLETE ? 0 : 1;
 }
 
 }  // namespace
