@@ -89,7 +89,7 @@ class Reader {
   Configuration& config_;
   std::string where_;  // "FILE:LINE: ", of the current line
   std::set<std::string> noted_;
-  bool launch_parameters_given_ = false;
+  bool launch_parameters_given_ = false, memory_of_nodes_given_ = false;
   Words node_defaults_, partition_defaults_;  // of NodeName=DEFAULT, PartitionName=DEFAULT
   std::vector<model::NodeRecord> nodes_;
   std::set<std::string> node_names_, future_nodes_;
@@ -131,6 +131,12 @@ Status Reader::line(const text::SlurmConfLine& line, const SlurmConfFile& of, in
   }
   if (text::is(name, "Include")) return include(value, of, depth);
   for (const auto& [parameter, setting] : line.words) {
+    // Of the two, Slurm takes that of nodes.
+    memory_of_nodes_given_ |= text::is(parameter, "DefMemPerNode");
+    if (memory_of_nodes_given_ && text::is(parameter, "DefMemPerCPU")) {
+      note_unused(parameter);
+      continue;
+    }
     const auto used = set_parameter(config_, parameter, setting);
     if (!used) return failure(parameter + "=" + setting + ": " + used.error().message);
     if (!*used) note_unused(parameter);
@@ -352,8 +358,15 @@ Status Reader::partition(const Words& words) {
   for (const auto& other : config_.partitions) {
     if (other.name() == record.name()) return failure("there are two partitions " + record.name());
   }
+  bool own_line = false, memory_of_nodes_given = false;  // else the words are of PartitionName=DEFAULT
   for (const auto& [name, value] : words) {
+    own_line |= text::is(name, "PartitionName");
+    memory_of_nodes_given |= own_line && text::is(name, "DefMemPerNode");
     if (text::is(name, "PartitionName") || text::is(name, "Nodes")) continue;
+    if (memory_of_nodes_given && text::is(name, "DefMemPerCPU")) {
+      note_unused(name);
+      continue;
+    }
     if (const Status set = partition_word(name, value, record); !set) return set;
   }
   const std::string* nodes = find(words, "Nodes");

@@ -158,6 +158,24 @@ TEST(SlurmConfiguration, ComesBeforeMinkeToml) {
   EXPECT_FALSE(partition(config, "q").has_default_mem_per_cpu_mib());
 }
 
+// As in Slurm, whatever their order.
+TEST(SlurmConfiguration, MemoryOfNodesGoesBeforeThatOfCpus) {
+  for (const char* text :
+       {"DefMemPerCPU=100 DefMemPerNode=900\nNodeName=a CPUs=1\nPartitionName=p\n",
+        "DefMemPerNode=900\nDefMemPerCPU=100\nNodeName=a CPUs=1\nPartitionName=p\n",
+        "DefMemPerCPU=7\nNodeName=a CPUs=1\nPartitionName=p DefMemPerNode=900 DefMemPerCPU=100\n"}) {
+    const auto [config, status] = apply(text);
+    ASSERT_TRUE(status) << status.error().message;
+    EXPECT_EQ(partition(config, "p").default_mem_per_node_mib(), 900u) << text;
+    EXPECT_FALSE(partition(config, "p").has_default_mem_per_cpu_mib()) << text;
+  }
+  const auto [config, status] = apply(
+      "DefMemPerNode=900\nNodeName=a CPUs=1\nPartitionName=DEFAULT DefMemPerNode=800\nPartitionName=p "
+      "DefMemPerCPU=100\n");
+  ASSERT_TRUE(status);
+  EXPECT_EQ(partition(config, "p").default_mem_per_cpu_mib(), 100u);
+}
+
 TEST(SlurmConfiguration, MailProgTakesThePlaceOfMail) {
   const auto [config, status] = apply("MailDomain=b.org\nMailProg=/bin/mail\n",
                                       "[mail]\nserver = \"smtp://x\"\ndomain = \"a.org\"\nlog_lines = 3\n");
