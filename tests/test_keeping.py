@@ -182,6 +182,28 @@ def test_what_one_snapshot_takes_does_not_delay_the_next(cluster):
                - local(11, 1)) < 60
 
 
+@pytest.mark.skipif(not shutil.which("strace"), reason="strace is not installed")
+def test_a_long_purge_delays_no_snapshot(cluster):
+    """Each removal takes a second; the snapshot is due two seconds after the first."""
+    scratch, home = cluster.directory / "disks/scratch" / USER, pathlib.Path(cluster.environment["HOME"])
+    for number in range(6):
+        aged(scratch / f"old{number}", 9)
+    for now in (local(11, 1), local(11, 12)):
+        keep(cluster, now)
+    configuration = pathlib.Path(cluster.environment["MINKE_CONFIG"])
+    text = configuration.read_text()
+    configuration.write_text(text.replace("purge = true", "purge = false"))
+    due = local(11, 17, 23) // 86400 * 86400  # when one of each day is
+    keep(cluster, due - 3600)
+    configuration.write_text(text)
+    cluster.run("strace", "-f", "-o", "/dev/null", "-e", "trace=unlinkat", "-e", "inject=unlinkat:delay_enter=1000000",
+                cluster.program, "storage-keep", cluster.home, configuration, due - 2, check=0)
+    assert not list(scratch.glob("old*"))
+    newest = max(home.glob(".snapshots/@GMT-*")).name
+    made = datetime.datetime.strptime(newest, "@GMT-%Y.%m.%d-%H.%M.%S").replace(tzinfo=datetime.timezone.utc).timestamp()
+    assert 0 <= made - due <= 2
+
+
 def test_a_snapshot_that_the_disk_has_no_room_for(cluster):
     """It says how much is free, leaves nothing, and is tried again an hour later."""
     configuration = pathlib.Path(cluster.environment["MINKE_CONFIG"])

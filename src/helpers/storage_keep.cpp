@@ -87,14 +87,20 @@ struct Found {
 };
 
 // Runs with the rights of the place's owner, in a child: nobody else's rights touch the owner's files. It
-// ends with the keeper, whose lock it also holds; the next keeper continues.
-bool purge_place(const Keeper& keeper, const TierPlace& place, int64_t before, bool remove, int record,
+// ends with the keeper, whose lock it also holds; the next keeper continues. Snapshots that come due
+// meanwhile are made beside it.
+bool purge_place(Keeper& keeper, const TierPlace& place, int64_t before, bool remove, int record,
                  Found& found) {
   std::optional<os::Rights> rights;
   if (keeper.shared && place.user.empty())
     return false;  // it belongs to no user in particular: there are no rights to take
   if (keeper.shared) rights = os::rights_of(place.uid, place.gid);
-  const auto purged = os::run_in_child(rights, {.time = kPurging, .bytes = sizeof found}, [&](int answer) {
+  const auto beside = [&keeper] {
+    keep_due_snapshots(keeper);
+    return true;
+  };
+  const os::ChildLimits limits{.time = kPurging, .bytes = sizeof found, .goes_on = beside};
+  const auto purged = os::run_in_child(rights, limits, [&](int answer) {
     storage::PurgeResult result;
     const Status done =
         storage::purge_tree(place.path, {.before = before, .remove = remove, .record = record}, result);
