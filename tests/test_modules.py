@@ -204,6 +204,10 @@ def test_a_broken_module_file(site):
     assert "Python 3.9.1" in text
 
 
+def test_conda_that_is_not_here_can_be_asked_for(site):
+    assert "minke software request conda" in job(site, "module load conda && echo goes on")
+
+
 def test_conda_is_said_to_fill_homes(site):
     """Until it is told to keep its files elsewhere."""
     conda = site.directory / "opt/miniforge/bin/conda"
