@@ -152,6 +152,18 @@ def test_more_data_than_memory(cluster):
     assert int(data) > 400 > int(used) and float(accuracy) > 0.9
 
 
+@pytest.mark.timeout(1800)
+def test_trees_of_more_data_than_memory(cluster):
+    python = python_with("xgboost-cpu==3.2.0", options=["--system-site-packages"])
+    if not has(python, "numpy", "scipy"):
+        pytest.skip("there is no numpy")
+    subprocess.run([SYSTEM_PYTHON, EXAMPLES / "outofcore/make_data.py", cluster.work / "data.npy", "300"], check=True)
+    text = run(cluster, "outofcore/train_xgboost.sh", "data.npy", python=python, options=["--mem=260M", "--export=ALL,ROUNDS=3"])
+    data, used, accuracy = re.search(r"(\d+) MiB of data with (\d+) MiB of memory: accuracy (0\.\d+)", text).groups()
+    assert int(data) > 260 > int(used) and float(accuracy) > 0.6
+    assert (cluster.work / "model.json").is_file()
+
+
 @pytest.mark.xdist_group("notebook")
 @pytest.mark.timeout(1800)
 def test_a_notebook_server(cluster):
