@@ -9,6 +9,7 @@ import pytest
 
 from cluster import poll
 from shared import NEEDS_ROOT, Shared
+from test_attack_work import assert_about_linear, cost
 from test_shared_proxy import HOST, job as proxied_job, machine, parent_of, processes, relays  # noqa: F401  the fixture
 
 MINKE_ONLY = True
@@ -89,6 +90,37 @@ def test_a_coordinator_has_no_rights_beyond_his_account(shared, words):
     shared.bob.run("sacctmgr", "-i", *words.format(alice=shared.alice.name, bob=shared.bob.name).split())
     assert hers() == before
     assert shared.alice.run("srun", "echo", "mine", check=0).stdout == "mine\n"
+
+
+def members(*names: str, account: str = "his") -> list[str]:
+    return ["sacctmgr", "-iQ", "add", "user", ",".join(names), f"account={account}"]
+
+
+def test_what_a_coordinator_adds_is_bounded(shared):
+    before = shared.root_run("sacctmgr", "-nP", "show", "user").stdout
+    done = shared.bob.run(*members(*(f"u{i}" for i in range(5001))), check=1)
+    assert "5000 users and accounts at most" in done.stdout + done.stderr
+    chain = ["his", *(f"c{i}" for i in range(40))]
+    made = [shared.bob.run("sacctmgr", "-iQ", "add", "account", name, f"parent={above}").returncode for above, name in zip(chain, chain[1:])]
+    assert 0 < made.count(0) < 35 and made[-1] != 0
+    assert shared.bob.run("sacctmgr", "-iQ", "delete", "account", "c0").returncode == 0
+    assert shared.root_run("sacctmgr", "-nP", "show", "user").stdout == before
+
+
+def test_changes_of_accounts_cost_in_proportion(shared):
+    """One change of a coordinator's, in a tree with so many others."""
+    spent = []
+    for group in range(3):
+        done = shared.root_run(*members(*(f"g{group}u{i}" for i in range(4000)), account="hers"))
+        assert done.returncode == 0, done.stderr
+        if group == 1:
+            continue  # twice as many
+        spent.append(cost(shared, lambda: [shared.bob.run("sacctmgr", "-iQ", "modify", "user", shared.bob.name, "where", "account=his", "set",
+                                                          f"fairshare={share}", check=0) for share in (2, 3, 1)]))
+    for group in range(3):
+        done = shared.root_run("sacctmgr", "-iQ", "delete", "user", ",".join(f"g{group}u{i}" for i in range(4000)))
+        assert done.returncode == 0, done.stderr
+    assert_about_linear(2 * spent[0], spent[1], least=1)  # three times as many
 
 
 # What /metrics may be sent. It answers or hangs up; the next one is served.

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <set>
 #include <tuple>
+#include <unordered_set>
 #include <utility>
 
 #include "accounts/inherited_limits.h"
@@ -56,12 +57,16 @@ using Qos = std::map<std::uint32_t, model::QosRecord>;
 // Returns those that a change removes, with those of the accounts, users and clusters that it removes.
 std::vector<std::uint32_t> associations_of(const AccountsChange& change, const Associations& associations) {
   std::vector<std::uint32_t> gone = change.removed_associations;
-  const auto has = [](const std::vector<std::string>& names, const std::string& name) {
-    return !name.empty() && std::find(names.begin(), names.end(), name) != names.end();
+  const auto all_of = [](const std::vector<std::string>& names) {
+    std::unordered_set<std::string> set(names.begin(), names.end());
+    set.erase("");
+    return set;
   };
+  const auto accounts = all_of(change.removed_accounts), users = all_of(change.removed_users),
+             clusters = all_of(change.removed_clusters);
+  if (accounts.empty() && users.empty() && clusters.empty()) return gone;
   for (const auto& [id, one] : associations) {
-    if (has(change.removed_accounts, one.account()) || has(change.removed_users, one.user()) ||
-        has(change.removed_clusters, one.cluster()))
+    if (accounts.contains(one.account()) || users.contains(one.user()) || clusters.contains(one.cluster()))
       gone.push_back(id);
   }
   return gone;
@@ -317,10 +322,21 @@ void AccountBook::choose_default_accounts() {
     if (!one.cluster().empty() && !one.user().empty() && have.emplace(one.cluster(), one.user()).second)
       one.set_is_default(true);
   }
+  struct Own {
+    const std::string* first = nullptr;
+    bool has_default = false;
+  };
+  std::unordered_map<std::string, Own> own;  // by user; looked up only
+  for (const auto& [id, one] : associations_) {
+    const model::UserRecord* owner = one.cluster().empty() ? user(one.user()) : nullptr;
+    if (owner == nullptr) continue;
+    Own& his = own[one.user()];
+    if (his.first == nullptr || one.account() < *his.first) his.first = &one.account();
+    his.has_default |= one.account() == owner->default_account();
+  }
   for (auto& [name, one] : users_) {
-    const auto own = accounts_of(name);
-    if (own.empty() || std::find(own.begin(), own.end(), one.default_account()) != own.end()) continue;
-    one.set_default_account(own.front());
+    const auto his = own.find(name);
+    if (his != own.end() && !his->second.has_default) one.set_default_account(*his->second.first);
   }
 }
 

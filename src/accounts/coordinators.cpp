@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <set>
+#include <string>
 #include <utility>
 
 #include "model/accounts.pb.h"
@@ -12,6 +14,10 @@ namespace minke::accounts {
 using namespace model;
 
 namespace {
+
+constexpr std::size_t kMostOfACoordinator = 5000;
+constexpr int kDeepest = 32;
+constexpr int kMostWords = 100;
 
 bool names_user(const AccountRecord& account, const std::string& user) {
   const auto& list = account.coordinators();
@@ -85,9 +91,12 @@ class Check {
       if (const Status fine = check_account(name); !fine) return fine;
     for (const std::string& name : keys_of(before_.users(), after_.users()))
       if (const Status fine = check_user(name); !fine) return fine;
-    for (const uint32_t id : keys_of(before_.associations(), after_.associations()))
+    bool reshaped = false;
+    for (const uint32_t id : keys_of(before_.associations(), after_.associations())) {
       if (const Status fine = check_association(id); !fine) return fine;
-    return {};
+      reshaped |= before_.parent(id) != after_.parent(id);
+    }
+    return reshaped ? check_shape() : Status();
   }
 
  private:
@@ -99,6 +108,15 @@ class Check {
       if (record != nullptr && names_user(*record, user_)) return true;
     }
     return false;
+  }
+  // Who is in an account of this cluster.
+  const std::set<std::string>& members(const AccountBook& book) const {
+    auto& names = &book == &before_ ? members_before_ : members_after_;
+    if (names) return *names;
+    names.emplace();
+    for (const auto& [id, one] : book.associations())
+      if (one.cluster().empty() && !one.user().empty()) names->insert(one.user());
+    return *names;
   }
   // Whether its parent is.
   bool is_below_his(const AccountBook& book, const std::string& account) const {
@@ -135,7 +153,7 @@ class Check {
     if ((was != nullptr ? was : is)->admin_level() != ADMIN_NONE)
       return failure("an admin level is for administrators");
     // Whether he is one of theirs, his associations say.
-    if ((was != nullptr ? before_ : after_).accounts_of(name).empty())
+    if (!members(was != nullptr ? before_ : after_).contains(name))
       return failure("user " + name + " is in no account that you coordinate");
     return {};
   }
@@ -157,9 +175,33 @@ class Check {
     return is == nullptr ? Status() : check_values(was == nullptr ? AssociationRecord() : *was, *is);
   }
 
+  // A tree that he makes larger, or deeper, costs everybody time.
+  Status check_shape() const {
+    std::size_t his = 0;
+    for (const auto& [id, one] : after_.associations()) {
+      if (!one.cluster().empty() || !is_his(after_, one.account())) continue;
+      ++his;
+      if (const int depth = depth_of(after_, id); depth > kDeepest && depth > depth_of(before_, id))
+        return failure("a coordinator's accounts are " + std::to_string(kDeepest) + " deep at most");
+    }
+    if (his <= kMostOfACoordinator || after_.associations().size() <= before_.associations().size())
+      return {};
+    return failure("a coordinator's accounts have " + std::to_string(kMostOfACoordinator) +
+                   " users and accounts at most; operators may add more");
+  }
+
+  // How many accounts are above it.
+  static int depth_of(const AccountBook& book, uint32_t id) {
+    int depth = 0;
+    while ((id = book.parent(id)) != 0) ++depth;
+    return depth;
+  }
+
   Status check_values(const AssociationRecord& was, const AssociationRecord& is) const {
     const uint32_t above = after_.parent(is.id());
     const std::string whose = is.user().empty() ? "account " + is.account() : "user " + is.user();
+    if (is.qos_size() > kMostWords)
+      return failure(whose + " cannot have more than " + std::to_string(kMostWords) + " QOS");
     if (is.core_years() != was.core_years() || is.rgu_years() != was.rgu_years())
       return failure(whose + ": allocations are given by operators");
     if (is.has_priority() != was.has_priority() || is.priority() != was.priority())
@@ -175,6 +217,7 @@ class Check {
   const AccountBook& before_;
   const AccountBook& after_;
   const std::string& user_;
+  mutable std::optional<std::set<std::string>> members_before_, members_after_;
 };
 
 }  // namespace

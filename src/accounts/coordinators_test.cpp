@@ -137,5 +137,59 @@ TEST_F(Coordinators, NameOthersForTheirAccountsAlone) {
   EXPECT_FALSE(may(change_));
 }
 
+// What a coordinator adds is bounded, in number and in depth, however he goes about it.
+TEST_F(Coordinators, DoNotMakeTheTreeWithoutEnd) {
+  for (int i = 0; i < 6000; ++i) {
+    const std::string name = "u" + std::to_string(i);
+    change_.users.emplace_back().set_name(name);
+    change_.users.back().set_default_account("lab");
+    change_.associations.push_back(member(name, "lab"));
+  }
+  EXPECT_FALSE(may(change_));
+  AccountsChange fewer = change_;
+  fewer.users.resize(4000);
+  fewer.associations.resize(4000);
+  EXPECT_TRUE(may(fewer));
+  // Where an operator has added more, he may still change and remove.
+  ASSERT_TRUE(before_.apply(change_));
+  change_ = {};
+  change_.associations = {changed("lab", "ann")};
+  change_.associations[0].set_shares(7);
+  EXPECT_TRUE(may(change_));
+  change_ = {};
+  change_.removed_users = {"u7"};
+  EXPECT_TRUE(may(change_));
+
+  AccountsChange chain;
+  const auto link = [&](const std::string& letter, int from, int to, std::string above) {
+    for (int i = from; i < to; ++i) {
+      chain.accounts.emplace_back().set_name(letter + std::to_string(i));
+      chain.associations.push_back(account(letter + std::to_string(i), above));
+      above = letter + std::to_string(i);
+    }
+  };
+  link("a", 0, 40, "lab");
+  EXPECT_FALSE(may(chain));
+  change_ = {};
+  for (int i = 0; i < 6000; ++i) change_.removed_users.push_back("u" + std::to_string(i));
+  ASSERT_TRUE(before_.apply(change_));
+  chain = {};
+  link("a", 0, 20, "lab");
+  link("b", 0, 20, "lab");
+  ASSERT_TRUE(may(chain));
+  ASSERT_TRUE(before_.apply(chain));
+  change_ = {};
+  change_.associations = {changed("b0")};
+  change_.associations[0].set_parent_account("a19");
+  EXPECT_FALSE(may(change_));
+  change_.associations[0].set_parent_account("group");
+  EXPECT_TRUE(may(change_));
+
+  change_ = {};
+  change_.associations = {changed("group")};
+  for (int i = 0; i < 200; ++i) change_.associations[0].add_qos("normal");
+  EXPECT_FALSE(may(change_));
+}
+
 }  // namespace
 }  // namespace minke::accounts

@@ -218,6 +218,15 @@ Usage LimitLedger::promised(std::uint32_t association, std::int64_t now) const {
   return sum;
 }
 
+std::unordered_map<std::uint32_t, Usage> LimitLedger::promised_in_all(std::int64_t now) const {
+  std::unordered_map<std::uint32_t, Usage> sums;
+  for (const auto& [job, one] : running_) {
+    for (std::uint32_t id = one.claim.association; id != 0; id = book_.parent(id))
+      add_promise(sums[id], one.claim, one.start, now);
+  }
+  return sums;
+}
+
 Usage LimitLedger::promised_in_qos(std::uint32_t qos, std::int64_t now) const {
   Usage sum;
   for (const auto& [id, one] : running_) {

@@ -68,6 +68,7 @@ class LimitLedger {
   const Use& qos_use(std::uint32_t qos) const;
   // TRES x s that running jobs below the association may still use before their time limits.
   Usage promised(std::uint32_t association, std::int64_t now) const;
+  std::unordered_map<std::uint32_t, Usage> promised_in_all(std::int64_t now) const;  // by association
   Usage promised_in_qos(std::uint32_t qos, std::int64_t now) const;
   bool has_active_jobs(std::uint32_t association) const { return use(association).submitted > 0; }
 

@@ -89,6 +89,8 @@ void Accounts::query(const api::QueryAccountsRequest& request, api::AccountsRepl
       *reply.add_foreign_associations() = *book_.association(id);
   }
   if (request.with_usage()) calculate();
+  const auto promised =
+      request.with_usage() ? ledger_.promised_in_all(core_.now()) : accounts::UsageBook::Totals();
   const auto shares = request.with_usage() ? shares_in_effect() : std::unordered_map<uint32_t, uint32_t>();
   for (const uint32_t id : book_.in_tree_order()) {
     *reply.add_associations() = *book_.association(id);
@@ -96,7 +98,9 @@ void Accounts::query(const api::QueryAccountsRequest& request, api::AccountsRepl
     const auto total = totals_.find(id);
     *reply.add_usage() =
         record_of(id, total == totals_.end() ? accounts::Usage() : total->second, core_.now());
-    *reply.add_running() = record_of(id, ledger_.promised(id, core_.now()), core_.now());
+    const auto runs = promised.find(id);
+    *reply.add_running() =
+        record_of(id, runs == promised.end() ? accounts::Usage() : runs->second, core_.now());
     reply.add_fair_share(fair_share(id));
     reply.add_shares(shares.at(id));
   }
@@ -109,12 +113,10 @@ Status Accounts::check_update(const api::UpdateAccountsRequest& request,
   if (request.version() != book_.version())
     return failure("the accounts have been changed by somebody else meanwhile: try again", kTransitionState);
   std::set<uint32_t> gone(change.removed_associations.begin(), change.removed_associations.end());
+  const std::set<std::string> accounts(change.removed_accounts.begin(), change.removed_accounts.end());
+  const std::set<std::string> users(change.removed_users.begin(), change.removed_users.end());
   for (const auto& [id, one] : book_.associations()) {
-    const auto has = [](const std::vector<std::string>& names, const std::string& name) {
-      return std::find(names.begin(), names.end(), name) != names.end();
-    };
-    if (has(change.removed_accounts, one.account()) ||
-        (!one.user().empty() && has(change.removed_users, one.user())))
+    if (accounts.contains(one.account()) || (!one.user().empty() && users.contains(one.user())))
       gone.insert(id);
   }
   for (const uint32_t id : gone) {
@@ -133,6 +135,12 @@ Status Accounts::admits_coordinator(const std::string& user,
   if (!accounts::is_coordinator(book_, user)) return failure("", kAccessDenied);
   if (request.reset_usage_size() + request.reset_qos_usage_size() > 0)
     return failure("usage is set back by operators", kAccessDenied);
+  // What may be long is not looked at.
+  if (request.qos_size() + request.removed_qos_size() + request.clusters_size() +
+          request.removed_clusters_size() + request.federations_size() + request.removed_federations_size() +
+          request.resources_size() + request.removed_resources_size() >
+      0)
+    return failure("QOS, clusters and resources are for operators", kAccessDenied);
   accounts::AccountBook after = book_;
   if (!after.apply(change_of(request))) return {};  // update() says what is wrong
   const Status his = accounts::check_coordinator(book_, after, user);

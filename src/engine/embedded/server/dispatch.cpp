@@ -225,8 +225,14 @@ void Dispatch::update_reservation(Request& request) {
 
 void Dispatch::update_accounts(Request& request) {
   const api::UpdateAccountsRequest& update = request.message.update_accounts();
-  const Status admitted = core_.rights->admits(request.uid(), update);
-  confirm(request, admitted ? core_.accounts->update(update) : admitted);
+  if (const Status admitted = core_.rights->admits(request.uid(), update); !admitted)
+    return confirm(request, admitted);
+  if (!core_.rights->is_operator(request.uid())) {  // a coordinator
+    const Status paid = core_.rights->budgets().spend(request.uid(), config::Budget::kStoredBytes,
+                                                      update.ByteSizeLong(), core_.now());
+    if (!paid) return confirm(request, paid);
+  }
+  confirm(request, core_.accounts->update(update));
 }
 
 void Dispatch::set_triggers(Request& request) {
