@@ -150,6 +150,14 @@ std::vector<const model::QosRecord*> LimitLedger::qos_in_order(const Claim& clai
   return order;
 }
 
+LimitLedger::LimitLedger(const LimitLedger& other, const AccountBook& book)
+    : book_(book),
+      associations_(other.associations_),
+      qos_(other.qos_),
+      qos_users_(other.qos_users_),
+      qos_accounts_(other.qos_accounts_),
+      running_(other.running_) {}
+
 void LimitLedger::submitted(const Claim& claim, std::uint64_t tasks) {
   each_use(claim, [&](Use& use) { use.submitted += tasks; });
 }

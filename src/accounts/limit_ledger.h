@@ -56,6 +56,8 @@ class LimitLedger {
   };
 
   explicit LimitLedger(const AccountBook& book) : book_(book) {}
+  // A copy that follows another book.
+  LimitLedger(const LimitLedger& other, const AccountBook& book);
 
   void submitted(const Claim& claim, std::uint64_t tasks);
   void withdrawn(const Claim& claim, std::uint64_t tasks);  // ended, or cancelled while pending

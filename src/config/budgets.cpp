@@ -37,6 +37,7 @@ constexpr Row kTable[kBudgets] = {
     {"helper_processes", "programs that the daemon runs for him", 16, 256},
     {"stored_bytes", "new bytes of scripts, environments and records an hour", 1024 * kMiB, 8192 * kMiB,
      3600},
+    {"forecasts", "forecasts of starts under way", 2, 16},
 };
 
 size_t index_of(Budget budget) {

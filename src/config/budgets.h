@@ -26,8 +26,9 @@ enum class Budget : uint8_t {
   kSplitRecords,     // of pending array tasks that were changed alone
   kHelperProcesses,  // that the daemon runs, or is about to run, for a user
   kStoredBytes,      // an hour: what the database grows by
+  kForecasts,        // under way
 };
-constexpr size_t kBudgets = 13;
+constexpr size_t kBudgets = 14;
 
 struct BudgetLimits {
   std::array<uint64_t, kBudgets> users{}, operators{};

@@ -2,7 +2,10 @@
 // to the next, and each start is recorded. So the forecast follows the same policy as the real scheduler. It
 // is pessimistic if jobs end before their limits, unless the caller supplies better expectations
 // (run_times.h). It does not foresee later submissions with a higher priority. The options bound the work.
-// Pure; any thread, if nobody changes the values meanwhile.
+//
+// A forecast can be made in pieces (ForecastInPieces): it works on copies, and all that it asks of the
+// options it asks before the first piece. So what happens to the cluster between two pieces does not matter,
+// and the result is the same however it is cut. Pure; any thread, if nobody changes the values during a call.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +29,8 @@ namespace minke::sched {
 class ForeseenLimits {
  public:
   virtual ~ForeseenLimits() = default;
+  // Called for each limit group that the forecast may ask about, before it begins.
+  virtual void expect(std::uint32_t limit_group) { (void)limit_group; }
   virtual std::optional<model::StateReason> refuse(std::uint32_t limit_group, std::int64_t now) = 0;
   virtual void started(RunKey key, std::uint32_t limit_group, std::int64_t now) = 0;
   virtual void ended(RunKey key) = 0;  // also called for jobs that run now
@@ -48,7 +53,8 @@ struct ForecastOptions {
   std::function<bool(EntryId)> entry_unlimited;
   // Entries whose ids differ only in these lowest bits are one job in several partitions: it starts once.
   std::uint32_t partition_bits = 0;
-  // Called once for each forecast. If empty or if it returns null, the gate of `pass` stays as it is now.
+  // Called once for each forecast. If empty or if it returns null, the gate of `pass` stays as it is now, and
+  // must be valid until the last piece.
   std::function<std::unique_ptr<ForeseenLimits>()> limits;
 };
 
@@ -57,6 +63,40 @@ struct ExpectedStart {
   std::int64_t start = 0;  // s since the epoch; an array's: of its first task
   Placement placement;
   bool after_unlimited = false;  // a job without time limit ended before: `start` is no forecast
+  bool operator==(const ExpectedStart&) const = default;
+};
+
+class ForecastInPieces {
+ public:
+  // What each is of: see the function of that name.
+  static ForecastInPieces forecast(const Machine& machine, const PendingQueue& queue,
+                                   const RunningSet& running, std::int64_t now,
+                                   const ForecastOptions& options = {});
+  static ForecastInPieces forecast_entry(const Machine& machine, const PendingQueue& queue,
+                                         const RunningSet& running, EntryId entry, std::int64_t now,
+                                         const ForecastOptions& options = {});
+  static ForecastInPieces forecast_changed(const Machine& machine, const PendingQueue& queue,
+                                           const RunningSet& running, EntryId entry, const Request& request,
+                                           std::int64_t now, const ForecastOptions& options = {});
+  static ForecastInPieces forecast_later(const Machine& machine, const PendingQueue& queue,
+                                         const RunningSet& running, const PendingEntry& entry,
+                                         const Request& request, std::int64_t from, std::int64_t now,
+                                         const ForecastOptions& options = {});
+  ForecastInPieces(ForecastInPieces&&) noexcept;
+  ForecastInPieces& operator=(ForecastInPieces&&) noexcept;
+  ~ForecastInPieces();
+
+  // Makes at most so many passes more; each starts some hundred jobs at most. True: it is finished.
+  bool go_on(std::uint32_t passes);
+  // Once it is finished: all starts, and the one that was asked for, if any.
+  const std::vector<ExpectedStart>& starts() const;
+  std::optional<ExpectedStart> start() const;
+  const MachineLayout& layout() const;  // which placements are of; valid as long as this
+
+ private:
+  class Simulation;
+  explicit ForecastInPieces(std::unique_ptr<Simulation> simulation);
+  std::unique_ptr<Simulation> simulation_;
 };
 
 // Returns the starts in their order. Entries beyond the bounds, and entries that need

@@ -206,6 +206,82 @@ TEST(Forecast, IsBounded) {
   EXPECT_EQ(forecast_entry(world.machine, world.queue, world.running, 3, 0, options)->start, 60);
 }
 
+// What a forecast was made of goes on, or is gone, before it is finished; and it is cut anywhere.
+TEST(Forecast, IsTheSameInPieces) {
+  std::size_t starts = 0, pieces = 0;
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    auto world = std::make_unique<ForecastFixture>(testing::random_machine(random, 5, true));
+    const EntryId entries = 15;
+    for (EntryId id = 1; id <= entries; ++id) {
+      Request request = testing::random_request(random, world->machine);
+      request.limit_group = id % 3 == 0 ? 1 : 0;
+      world->queue.insert({id, random.up_to(2), id, random.between(1, 3)}, request);
+      if (id == 7) world->pass(0);
+    }
+    auto asked = std::make_shared<bool>(true);  // may be
+    ForecastOptions options;
+    options.max_passes = static_cast<std::uint32_t>(random.between(5, 60));
+    options.max_starts = static_cast<std::uint32_t>(random.between(3, 40));
+    options.believed_end = [asked](RunKey key) { return *asked ? std::int64_t{60} * (key % 7) : 0; };
+    options.believed_seconds = [asked](EntryId entry) { return *asked ? std::int64_t{40} * entry : 0; };
+    options.run_unlimited = [asked](RunKey key) { return !*asked || key % 4 == 0; };
+    options.entry_unlimited = [asked](EntryId entry) { return !*asked || entry % 5 == 0; };
+    options.limits = [] { return std::make_unique<AtMost>(2, std::set<RunKey>()); };
+    const Request other = testing::random_request(random, world->machine);
+    const PendingEntry later{99, 1, 99, 1};
+    const EntryId wanted = world->queue.find(entries) ? entries : 0;
+    const auto all = forecast(world->machine, world->queue, world->running, 0, options);
+    const auto of_later =
+        forecast_later(world->machine, world->queue, world->running, later, other, 90, 0, options);
+    std::vector<ForecastInPieces> cut;
+    cut.push_back(ForecastInPieces::forecast(world->machine, world->queue, world->running, 0, options));
+    cut.push_back(ForecastInPieces::forecast_later(world->machine, world->queue, world->running, later, other,
+                                                   90, 0, options));
+    std::vector<std::optional<ExpectedStart>> whole{std::nullopt, of_later};
+    if (wanted != 0) {
+      whole.push_back(forecast_entry(world->machine, world->queue, world->running, wanted, 0, options));
+      whole.push_back(
+          forecast_changed(world->machine, world->queue, world->running, wanted, other, 0, options));
+      cut.push_back(
+          ForecastInPieces::forecast_entry(world->machine, world->queue, world->running, wanted, 0, options));
+      cut.push_back(ForecastInPieces::forecast_changed(world->machine, world->queue, world->running, wanted,
+                                                       other, 0, options));
+    }
+    world.reset();
+    options = {};
+    *asked = false;
+    for (bool any = true; std::exchange(any, false);) {
+      for (ForecastInPieces& one : cut) any |= !one.go_on(static_cast<std::uint32_t>(random.between(1, 4)));
+      ++pieces;
+    }
+    ASSERT_EQ(cut[0].starts().size(), all.size());
+    for (std::size_t i = 0; i < all.size(); ++i) EXPECT_EQ(cut[0].starts()[i], all[i]);
+    for (std::size_t i = 0; i < cut.size(); ++i) EXPECT_EQ(cut[i].start(), whole[i]);
+    starts += all.size();
+  }
+  EXPECT_GT(starts, 1000u);
+  EXPECT_GT(pieces, 1000u);
+}
+
+// Many tasks that start at one moment are many passes: none is long.
+TEST(Forecast, ManyStartsAtAMomentAreInPieces) {
+  ForecastFixture world(testing::uniform_machine(20, 100, 0));
+  world.queue.insert({1, 2, 1, 2000}, job(1, 10));
+  world.queue.insert({2, 1, 2, 1}, job(1, 10));
+  auto cut = ForecastInPieces::forecast_entry(world.machine, world.queue, world.running, 2, 5);
+  EXPECT_FALSE(cut.go_on(1));
+  EXPECT_FALSE(cut.go_on(4));
+  while (!cut.go_on(1)) {
+  }
+  EXPECT_EQ(cut.start()->start, 605);
+  ForecastOptions now_only;
+  now_only.max_passes = 1;  // a moment
+  ASSERT_TRUE(world.queue.set_startable(1, 1999));
+  EXPECT_EQ(forecast_entry(world.machine, world.queue, world.running, 2, 5, now_only)->start, 5);
+}
+
 TEST(WaitReasons, FirstOfAPartitionWaitsForResourcesTheOthersForPriority) {
   ForecastFixture world(testing::uniform_machine(2, 4, 0));
   world.queue.insert({1, 1, 1, 2}, job(4, 10));

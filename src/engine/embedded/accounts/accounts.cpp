@@ -94,7 +94,7 @@ accounts::TresCounts tres_counts(const JobRecord& record, const accounts::TresWe
   return counts;
 }
 
-Accounts::Accounts(Core& core) : core_(core), usage_(core.config.priority.half_life) {
+Accounts::Accounts(Core& core) : core_(core), usage_(core.config.priority.half_life), forget_at_(kMaxGroups) {
   gate_ = [this](uint32_t group) { return refuse(group); };
 }
 
@@ -244,12 +244,8 @@ void Accounts::left(Job& job) {
   if (!job.counted) return;
   job.counted = false;
   withdraw(job);
-  if (groups_.size() >= kMaxGroups && !std::exchange(forgetting_, true)) {
-    core_.loop.post([this] {
-      forgetting_ = false;
-      policy_changed();
-    });
-  }
+  if (groups_.size() >= forget_at_ && !std::exchange(forgetting_, true))
+    core_.loop.post([this] { policy_changed(); });
 }
 
 void Accounts::withdraw(const Job& job) {
@@ -347,15 +343,21 @@ uint32_t Accounts::limit_group(const Job& job, const JobSpec& spec, sched::Reque
   claim.tres = tres_counts(record, core_.nodes->billing_weights(partition), nullptr);
   const auto [found, is_new] = group_ids_.try_emplace(
       GroupKey{claim.association, claim.qos, claim.partition_qos, claim.uid, claim.limit_minutes, claim.tres},
-      groups_.size() + 1);
-  if (is_new) groups_.push_back(std::move(claim));
+      next_group_);
+  if (is_new) groups_.emplace(next_group_++, std::move(claim));
   return found->second;
+}
+
+void Accounts::forget_groups(uint32_t before) {
+  std::erase_if(groups_, [before](const auto& one) { return one.first < before; });
+  forget_at_ = std::max(kMaxGroups, 2 * groups_.size());
+  forgetting_ = false;
 }
 
 std::optional<StateReason> Accounts::refuse(uint32_t group) {
   if (stale_) calculate();
-  return ledger_.start_problem(groups_[group - 1], {&totals_, &qos_totals_, core_.config.accounting.safe},
-                               core_.now());
+  return ledger_.start_problem(groups_.at(group),
+                               {totals_.get(), qos_totals_.get(), core_.config.accounting.safe}, core_.now());
 }
 
 // ---- usage and fair share -----------------------------------------------------------------------------
@@ -402,9 +404,9 @@ void Accounts::calculate() {
   if (!book_.configured()) return;
   reset_usage_if_due(now);
   const auto runs = running(now);
-  totals_ = usage_.totals(book_, runs, now);
-  qos_totals_ = usage_.qos_totals(runs, now);
-  fair_shares_ = accounts::fair_shares(book_, totals_, shares_in_effect());
+  totals_ = std::make_shared<accounts::UsageBook::Totals>(usage_.totals(book_, runs, now));
+  qos_totals_ = std::make_shared<accounts::UsageBook::Totals>(usage_.qos_totals(runs, now));
+  fair_shares_ = accounts::fair_shares(book_, *totals_, shares_in_effect());
 }
 
 double Accounts::fair_share(uint32_t association) const {

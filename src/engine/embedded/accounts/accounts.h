@@ -84,7 +84,8 @@ class Accounts : public JobListener, public ClusterListener {
   // `request` to what the limits allow.
   uint32_t limit_group(const Job& job, const model::JobSpec& spec, sched::Request& request);
   const sched::LimitGate& gate() const { return gate_; }
-  // A copy of the limits for one forecast; null if nothing is limited.
+  // A copy of the limits for one forecast, which changes to accounts and usage do not reach; null if nothing
+  // is limited.
   std::unique_ptr<sched::ForeseenLimits> foresee();
   // Text for users: the limits of the QOS, or of the association and those above it, with their current use.
   std::string limits_in_words(const Job& job, bool of_qos) const;
@@ -101,6 +102,10 @@ class Accounts : public JobListener, public ClusterListener {
   void calculate();
   double fair_share(uint32_t association) const;
   void policy_changed();  // the configuration was read again
+  // After a change, waiting jobs get new limit groups one after the other. Those of before are valid until
+  // all have: then forget_groups() is called with what first_group() was when the first of them got its own.
+  uint32_t first_group() const { return first_group_; }
+  void forget_groups(uint32_t before);
   // The partition may have another QOS now.
   void partition_changed(const model::PartitionRecord&, bool recount) override {
     if (recount) count_by_partition();
@@ -136,13 +141,19 @@ class Accounts : public JobListener, public ClusterListener {
   accounts::UsageBook usage_;
   int64_t usage_since_ = 0;                              // usage before this time was, or will be, reset
   std::unordered_map<uint32_t, accounts::Run> running_;  // by job
-  accounts::UsageBook::Totals totals_, qos_totals_;
+  using Totals = std::shared_ptr<const accounts::UsageBook::Totals>;  // forecasts may have an older one
+  Totals totals_ = std::make_shared<accounts::UsageBook::Totals>();
+  Totals qos_totals_ = totals_;
+  std::shared_ptr<const accounts::AccountBook> foreseen_book_;  // a copy for forecasts
   std::unordered_map<uint32_t, accounts::FairShare> fair_shares_;
   bool stale_ = true;  // whether totals_ lacks a run that has ended
   sched::LimitGate gate_;
   using GroupKey = std::tuple<uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, accounts::TresCounts>;
   std::map<GroupKey, uint32_t> group_ids_;
-  std::vector<accounts::Claim> groups_;  // index: group - 1
+  std::unordered_map<uint32_t, accounts::Claim> groups_;  // by group
+  uint32_t next_group_ = 1;
+  uint32_t first_group_ = 1;  // since the last change
+  size_t forget_at_;          // so many groups, those of jobs that left are dropped
   bool forgetting_ = false;
 };
 

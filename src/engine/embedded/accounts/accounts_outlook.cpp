@@ -1,5 +1,8 @@
 // The part of Accounts that serves forecasts and explanations.
 #include <algorithm>
+#include <memory>
+#include <unordered_map>
+#include <utility>
 
 #include "engine/embedded/accounts/accounts.h"
 #include "engine/embedded/core.h"
@@ -10,23 +13,36 @@ using namespace model;
 
 namespace {
 
-// Past usage does not change: a forecast knows which resources will be held, not what will be charged.
+// Past usage does not change: a forecast knows which resources will be held, not what will be charged. It is
+// a copy of all that it needs: accounts may change while the forecast is being made.
 class LedgerCopy : public sched::ForeseenLimits {
  public:
-  LedgerCopy(const accounts::LimitLedger& ledger, const std::vector<accounts::Claim>& groups,
-             accounts::LimitLedger::Past past)
-      : ledger_(ledger), groups_(groups), past_(past) {}
+  using Totals = std::shared_ptr<const accounts::UsageBook::Totals>;
+  LedgerCopy(const accounts::LimitLedger& ledger, std::shared_ptr<const accounts::AccountBook> book,
+             const std::unordered_map<uint32_t, accounts::Claim>& groups, Totals totals, Totals qos_totals,
+             bool safe)
+      : book_(std::move(book)),
+        ledger_(ledger, *book_),
+        groups_(groups),
+        totals_(std::move(totals)),
+        qos_totals_(std::move(qos_totals)),
+        past_{totals_.get(), qos_totals_.get(), safe} {}
+  // Before the forecast begins: the only time that `groups_` is valid.
+  void expect(uint32_t group) override { claims_.try_emplace(group, groups_.at(group)); }
   std::optional<StateReason> refuse(uint32_t group, int64_t now) override {
-    return ledger_.start_problem(groups_[group - 1], past_, now);
+    return ledger_.start_problem(claims_.at(group), past_, now);
   }
   void started(sched::RunKey key, uint32_t group, int64_t now) override {
-    ledger_.started(static_cast<uint32_t>(key), groups_[group - 1], now);
+    ledger_.started(static_cast<uint32_t>(key), claims_.at(group), now);
   }
   void ended(sched::RunKey key) override { ledger_.ended(static_cast<uint32_t>(key)); }
 
  private:
+  const std::shared_ptr<const accounts::AccountBook> book_;
   accounts::LimitLedger ledger_;
-  const std::vector<accounts::Claim>& groups_;
+  const std::unordered_map<uint32_t, accounts::Claim>& groups_;
+  std::unordered_map<uint32_t, accounts::Claim> claims_;  // by group
+  const Totals totals_, qos_totals_;
   const accounts::LimitLedger::Past past_;
 };
 
@@ -87,8 +103,10 @@ const accounts::Usage* usage_in(const accounts::UsageBook::Totals& totals, uint3
 std::unique_ptr<sched::ForeseenLimits> Accounts::foresee() {
   if (groups_.empty()) return nullptr;
   if (stale_) calculate();
-  return std::make_unique<LedgerCopy>(
-      ledger_, groups_, accounts::LimitLedger::Past{&totals_, &qos_totals_, core_.config.accounting.safe});
+  if (!foreseen_book_ || foreseen_book_->version() != book_.version())
+    foreseen_book_ = std::make_shared<accounts::AccountBook>(book_);
+  return std::make_unique<LedgerCopy>(ledger_, foreseen_book_, groups_, totals_, qos_totals_,
+                                      core_.config.accounting.safe);
 }
 
 std::string Accounts::limits_in_words(const Job& job, bool of_qos) const {
@@ -97,7 +115,7 @@ std::string Accounts::limits_in_words(const Job& job, bool of_qos) const {
     for (const uint32_t id : {job.partition_qos, job.qos == job.partition_qos ? 0 : job.qos}) {
       const QosRecord* qos = book_.qos(id);
       if (qos == nullptr) continue;
-      std::string text = in_words(qos->limits(), ledger_.qos_use(id), usage_in(qos_totals_, id));
+      std::string text = in_words(qos->limits(), ledger_.qos_use(id), usage_in(*qos_totals_, id));
       if (qos->limits().has_max_jobs())
         text += (text.empty() ? "" : ", ") + ("at most " + std::to_string(qos->limits().max_jobs())) +
                 " jobs of each user";
@@ -113,7 +131,7 @@ std::string Accounts::limits_in_words(const Job& job, bool of_qos) const {
   const Limits own = book_.effective_limits(job.association);
   for (uint32_t id = job.association; id != 0; id = book_.parent(id)) {
     const AssociationRecord& one = *book_.association(id);
-    std::string text = in_words(one.limits(), ledger_.use(id), usage_in(totals_, id));
+    std::string text = in_words(one.limits(), ledger_.use(id), usage_in(*totals_, id));
     if (id == job.association && own.has_max_jobs())
       text = "jobs " + std::to_string(ledger_.use(id).running) + " of " + std::to_string(own.max_jobs()) +
              (text.empty() ? "" : ", ") + text;

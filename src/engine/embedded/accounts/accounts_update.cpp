@@ -95,9 +95,9 @@ void Accounts::query(const api::QueryAccountsRequest& request, api::AccountsRepl
   for (const uint32_t id : book_.in_tree_order()) {
     *reply.add_associations() = *book_.association(id);
     if (!request.with_usage()) continue;
-    const auto total = totals_.find(id);
+    const auto total = totals_->find(id);
     *reply.add_usage() =
-        record_of(id, total == totals_.end() ? accounts::Usage() : total->second, core_.now());
+        record_of(id, total == totals_->end() ? accounts::Usage() : total->second, core_.now());
     const auto runs = promised.find(id);
     *reply.add_running() =
         record_of(id, runs == promised.end() ? accounts::Usage() : runs->second, core_.now());
@@ -105,7 +105,7 @@ void Accounts::query(const api::QueryAccountsRequest& request, api::AccountsRepl
     reply.add_shares(shares.at(id));
   }
   if (!request.with_usage()) return;
-  for (const auto& [id, total] : qos_totals_) *reply.add_qos_usage() = record_of(id, total, core_.now());
+  for (const auto& [id, total] : *qos_totals_) *reply.add_qos_usage() = record_of(id, total, core_.now());
 }
 
 Status Accounts::check_update(const api::UpdateAccountsRequest& request,
@@ -225,7 +225,7 @@ void Accounts::policy_changed() {
   stale_ = true;
   calculate();
   group_ids_.clear();
-  groups_.clear();
+  first_group_ = next_group_;
   core_.cluster_events.tell(&ClusterListener::limits_changed);
 }
 

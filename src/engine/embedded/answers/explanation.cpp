@@ -26,9 +26,9 @@ using namespace model;
 
 namespace {
 
-constexpr size_t kShown = 8;           // jobs of each kind
-constexpr size_t kMostAhead = 10000;   // counted
-constexpr size_t kMostLooks = 100000;  // at entries of the queue, of all partitions
+constexpr size_t kShown = 8;          // jobs of each kind
+constexpr size_t kMostAhead = 10000;  // counted
+constexpr size_t kMostLooks = 20000;  // at entries of the queue, of all partitions
 
 bool of_limits(StateReason reason) {
   return reason >= ASSOC_GRP_CPU;
@@ -117,7 +117,7 @@ void Explanation::plan(const Job& asked) {
 
 void Explanation::go_on() {
   if (stages_.empty()) return finish();
-  answer_.next([weak = weak_from_this()] {
+  answer_.next_with_forecast([weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->make_piece();
   });
 }
@@ -180,9 +180,11 @@ api::JobInTheWay Explanation::describe(const Job& job) const {
 }
 
 bool Explanation::forecast_start(const Job& job) {
+  if (!outlook_) outlook_.emplace(core_, core_.history->beliefs());
+  const auto expected = outlook_->start(job);
+  if (outlook_->unfinished()) return true;
+  outlook_.reset();
   const int64_t now = core_.now();
-  const sched::ForecastOptions beliefs = core_.history->beliefs();
-  const auto expected = Outlook(core_, beliefs).start(job);
   if (expected) {
     reply().set_runs_of_user(core_.history->runs_of(job.uid));
     reply().set_runs_of_all(core_.history->runs());
@@ -206,10 +208,15 @@ bool Explanation::forecast_start(const Job& job) {
 // The start if everybody used up their time limits.
 bool Explanation::forecast_by_limits(const Job& job) {
   if (reply().start_time() == 0) return false;
-  sched::ForecastOptions beliefs = core_.history->beliefs();
-  beliefs.believed_end = nullptr;
-  beliefs.believed_seconds = nullptr;
-  const auto by_limits = Outlook(core_, beliefs).start(job);
+  if (!outlook_) {
+    sched::ForecastOptions beliefs = core_.history->beliefs();
+    beliefs.believed_end = nullptr;
+    beliefs.believed_seconds = nullptr;
+    outlook_.emplace(core_, std::move(beliefs));
+  }
+  const auto by_limits = outlook_->start(job);
+  if (outlook_->unfinished()) return true;
+  outlook_.reset();
   if (by_limits && !by_limits->after_unlimited)
     reply().set_start_by_limits(std::max(core_.now(), by_limits->start));
   return false;
@@ -233,19 +240,32 @@ const Job* Explanation::next_awaited(const Job& job) {
 }
 
 bool Explanation::show_awaited_jobs(const Job& job) {
+  if (outlook_) {
+    const Job* other = core_.state.find(awaited_.back());
+    if (other != nullptr && show_awaited(*other)) return true;
+    outlook_.reset();
+    return awaited_.size() < kShown;
+  }
   const Job* other = next_awaited(job);
   if (other == nullptr) return false;
   api::JobInTheWay& shown = *reply().add_jobs();
   shown = describe(*other);
-  if (!shown.running()) {
-    const sched::ForecastOptions beliefs = core_.history->beliefs();
-    Outlook outlook(core_, beliefs, starts_left_);
-    if (const auto start = outlook.start(*other); start && !start->after_unlimited)
-      shown.set_start_time(std::max(core_.now(), start->start));
-    if (const auto end = outlook.end(*other)) shown.set_end_time(*end);
-    starts_left_ = outlook.starts_left();
-  }
-  return awaited_.size() < kShown;
+  if (shown.running()) return awaited_.size() < kShown;
+  outlook_.emplace(core_, core_.history->beliefs(), starts_left_);
+  return true;
+}
+
+// When the last job shown will start and end. True: it wants another piece.
+bool Explanation::show_awaited(const Job& other) {
+  const auto start = outlook_->start(other);
+  if (outlook_->unfinished()) return true;
+  const auto end = outlook_->end(other);
+  if (outlook_->unfinished()) return true;
+  api::JobInTheWay& shown = *reply().mutable_jobs(reply().jobs_size() - 1);
+  if (start && !start->after_unlimited) shown.set_start_time(std::max(core_.now(), start->start));
+  if (end) shown.set_end_time(*end);
+  starts_left_ = outlook_->starts_left();
+  return false;
 }
 
 bool Explanation::show_license_holders(const Job& job) {
@@ -313,10 +333,16 @@ std::string Explanation::free_now(const Job& job) const {
 bool Explanation::show_jobs_before(const Job& job) {
   const auto entry = core_.world->entry_of(job);
   if (!entry) return false;
+  if (!queue_forecast_) {
+    queue_forecast_ = core_.scheduling->forecast();
+    return true;
+  }
+  if (!queue_forecast_->go_on()) return true;
   const sched::WaitReasons reasons = core_.scheduling->wait_reasons();
   std::unordered_map<uint32_t, int64_t> starts;
-  for (const auto& expected : core_.scheduling->forecast())
+  for (const auto& expected : queue_forecast_->starts())
     starts.try_emplace(World::job_of_entry(expected.entry), expected.after_unlimited ? 0 : expected.start);
+  queue_forecast_.reset();
   const auto before = sched::jobs_before(core_.world->queue(), reasons, *entry, kMostAhead, kMostLooks);
   size_t shown = 0;
   for (const uint32_t id : before) {

@@ -1,10 +1,10 @@
 // Explanation: the answer to `minke why`: what a job waits for, which jobs are before it, when it will start,
 // and which smaller request would start sooner. The scheduler is run forward on copies of the state.
 //
-// A forecast takes some milliseconds, and an answer needs some twenty. Each is a piece of a long answer
-// (flow_control.h): it runs in its user's turn, and other work runs between pieces. A piece describes the
-// state at its time. If the job has started meanwhile, the answer ends with what was found. State's
-// thread; belongs to its LongAnswer.
+// An answer needs some twenty forecasts, and each is made in slices of some milliseconds. A slice is a piece
+// of a long answer (flow_control.h): it runs in its user's turn, and other work runs between pieces. A
+// forecast tells of the state in which it was begun. If the job has started meanwhile, the answer ends with
+// what was found. State's thread; belongs to its LongAnswer.
 #pragma once
 
 #include <cstddef>
@@ -17,6 +17,7 @@
 
 #include "engine/embedded/answers/queries.h"
 #include "engine/embedded/answers/smaller_requests.h"
+#include "engine/embedded/scheduling/forecast_slice.h"
 #include "engine/embedded/scheduling/outlook.h"
 #include "engine/embedded/server/flow_control.h"
 #include "rpc/envelope.h"
@@ -60,6 +61,9 @@ class Explanation : public std::enable_shared_from_this<Explanation> {
   bool show_jobs_at(const Job& job);
   bool list_smaller(const Job& job);
   bool try_smaller(const Job& job);
+  bool begin_smaller(const Job& job);
+  void found_smaller(const sched::ExpectedStart& expected);
+  bool show_awaited(const Job& other);
 
   void show_unavailable_nodes(const Job& job);
   std::string free_now(const Job& job) const;
@@ -78,6 +82,11 @@ class Explanation : public std::enable_shared_from_this<Explanation> {
   uint32_t job_id_ = 0;
   std::deque<Stage> stages_;
   std::vector<std::string> nodes_;  // where it is expected to start; sorted
+
+  // Under way between two pieces of a stage.
+  std::optional<Outlook> outlook_;
+  std::shared_ptr<QueueForecast> queue_forecast_;
+  std::optional<sched::ForecastInPieces> forecast_;
 
   // State of show_awaited_jobs().
   int next_term_ = 0;

@@ -68,15 +68,28 @@ std::optional<sched::Request> Explanation::next_smaller(const Job& job) {
 }
 
 bool Explanation::try_smaller(const Job& job) {
+  if (!forecast_) return begin_smaller(job);
+  if (!go_on_for_a_slice(*forecast_)) return true;
+  const auto expected = forecast_->start();
+  forecast_.reset();
+  if (expected && !expected->after_unlimited) found_smaller(*expected);
+  return true;
+}
+
+// False: there is nothing more to try.
+bool Explanation::begin_smaller(const Job& job) {
   if (!job.queued || tries_++ == kMostTries) return false;
   const auto request = next_smaller(job);
   if (!request) return false;
+  forecast_ = core_.scheduling->forecast_changed(job, *request);
+  return true;
+}
+
+void Explanation::found_smaller(const sched::ExpectedStart& expected) {
   const SmallerRequestChoice& choice = choices_[next_choice_ - 1];
   const int64_t now = core_.now();
-  const auto expected = core_.scheduling->forecast_changed(job, *request);
-  if (!expected || expected->after_unlimited || (best_ != 0 && expected->start > worth_it(best_, now)))
-    return true;
-  const int64_t start = std::max(now, expected->start);
+  if (best_ != 0 && expected.start > worth_it(best_, now)) return;
+  const int64_t start = std::max(now, expected.start);
   api::SmallerRequest& smaller = *reply().add_smaller();
   smaller.set_options(choice.options);
   smaller.set_instead_of(choice.instead_of);
@@ -84,7 +97,6 @@ bool Explanation::try_smaller(const Job& job) {
   best_ = start;
   at_once_ = start <= now;
   ++found_;
-  return true;
 }
 
 void Explanation::sort_smaller() {

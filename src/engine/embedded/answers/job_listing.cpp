@@ -12,6 +12,7 @@
 #include "engine/embedded/answers/long_queries.h"
 #include "engine/embedded/answers/stored_jobs.h"
 #include "engine/embedded/core.h"
+#include "engine/embedded/scheduling/forecast_slice.h"
 #include "engine/embedded/scheduling/scheduling.h"
 #include "engine/embedded/scheduling/world.h"
 #include "model/error.h"
@@ -37,14 +38,26 @@ class JobListing final : public ListingInPieces {
         asker_(viewer.uid),
         brief_(request.brief() && filter_.wckeys().empty() && filter_.reservations().empty()) {
     reply<api::JobsReply>().set_now(core_.now());
-    if (!request.with_start_forecast()) return;
-    for (const auto& expected : core_.scheduling->forecast()) {
-      if (expected.after_unlimited) continue;  // unknown
-      expected_starts_.try_emplace(World::job_of_entry(expected.entry), expected.start);
-    }
+    is_to_forecast_ = request.with_start_forecast();
   }
 
  private:
+  bool is_to_forecast() const override { return is_to_forecast_; }
+  bool forecast_some() override {
+    if (!forecast_) {
+      forecast_ = core_.scheduling->forecast();
+      return false;
+    }
+    if (!forecast_->go_on()) return false;
+    for (const auto& expected : forecast_->starts()) {
+      if (expected.after_unlimited) continue;  // unknown
+      expected_starts_.try_emplace(World::job_of_entry(expected.entry), expected.start);
+    }
+    forecast_.reset();
+    is_to_forecast_ = false;
+    return true;
+  }
+
   void begin_piece() override {
     walk_.begin_piece();
     reasons_.emplace(core_.scheduling->wait_reasons());
@@ -149,6 +162,8 @@ class JobListing final : public ListingInPieces {
   const JobMatcher matcher_;
   const uint32_t asker_;
   const bool brief_;
+  bool is_to_forecast_ = false;
+  std::shared_ptr<QueueForecast> forecast_;
   std::unordered_map<uint32_t, int64_t> expected_starts_;
   std::unordered_set<uint32_t> known_;  // from memory: not searched in the store
   bool any_selected_ = false;           // in memory

@@ -1,6 +1,7 @@
 #include "engine/embedded/answers/listing_in_pieces.h"
 
 #include <chrono>
+#include <utility>
 
 #include "engine/embedded/answers/queries.h"
 
@@ -14,9 +15,14 @@ constexpr std::chrono::milliseconds kSlice{3};  // after this time others get th
 }  // namespace
 
 void ListingInPieces::go_on() {
-  answer_.next([weak = weak_from_this()] {
+  auto piece = [weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->show_some();
-  });
+  };
+  if (is_to_forecast()) {
+    answer_.next_with_forecast(std::move(piece));
+  } else {
+    answer_.next(std::move(piece));
+  }
 }
 
 void ListingInPieces::added(size_t bytes) {
@@ -29,6 +35,10 @@ bool ListingInPieces::part_is_full() const {
 }
 
 void ListingInPieces::show_some() {
+  if (is_to_forecast()) {
+    if (!forecast_some()) return go_on();
+    answer_.has_forecast();
+  }
   begin_piece();
   const auto begin = std::chrono::steady_clock::now();
   for (int looks = 1; show_next(); ++looks) {

@@ -31,6 +31,10 @@ class ListingInPieces : public std::enable_shared_from_this<ListingInPieces> {
   void begin() { go_on(); }
 
  protected:
+  // Whether a forecast is to be made before the first item; forecast_some() makes a slice of it. True: it is
+  // finished.
+  virtual bool is_to_forecast() const { return false; }
+  virtual bool forecast_some() { return true; }
   // Looks at the next item, and may add records to the message. False: there is no next item.
   virtual bool show_next() = 0;
   virtual void begin_piece() {}

@@ -14,6 +14,7 @@
 #include "engine/embedded/scheduling/priorities.h"
 #include "engine/embedded/scheduling/reservations.h"
 #include "engine/embedded/scheduling/scheduling.h"
+#include "engine/embedded/scheduling/submission_forecast.h"
 #include "engine/embedded/scheduling/world.h"
 #include "engine/embedded/server/peer_owner.h"
 #include "engine/embedded/state/kept_submission.h"
@@ -166,28 +167,6 @@ Status Submitting::check(JobSpec& spec, uint32_t uid, Charges& charges) const {
   return core_.dependencies->check(spec, uid);
 }
 
-Result<api::SubmitReply> Submitting::test(const std::vector<JobSpec>& specs,
-                                          const std::vector<std::unique_ptr<Job>>& as_jobs) const {
-  api::SubmitReply reply;
-  const auto expected = core_.scheduling->forecast_submission(as_jobs);
-  reply.set_job_id(core_.state.next_job_id());
-  if (!expected)
-    return failure("no node that could run it is available, or too much is before it to say when it starts",
-                   kNodesBusy);
-  reply.set_start_time(expected->after_unlimited ? 0 : expected->start);  // 0: unknown
-  const auto nodes = sched::to_model(core_.world->machine().layout(), expected->placement);
-  std::vector<std::string> names;
-  uint32_t cpus = 0;
-  for (const NodeAllocation& node : nodes) {
-    names.push_back(node.node());
-    cpus += node.cpus();
-  }
-  reply.set_num_cpus(cpus);
-  reply.set_node_list(text::compress_hostlist_sorted(names));
-  reply.set_partition(specs.front().partition().substr(0, specs.front().partition().find(',')));
-  return reply;
-}
-
 bool Submitting::is_owner_of(uint32_t job_id, uint32_t uid) const {
   if (const Job* job = core_.state.find(job_id)) return job->uid == uid;
   const auto stored = core_.store.job(job_id);
@@ -234,8 +213,10 @@ Status Submitting::starts_now(const Checked& checked) {
   const JobSpec& first = checked.specs.front();
   if (first.hold() || first.begin_time() > core_.now() || first.dependencies_size() > 0)
     return failure("", kDependency);
-  const auto expected = core_.scheduling->forecast_submission(not_yet_jobs(checked), true);
-  if (expected && expected->start <= core_.now()) return {};
+  SubmissionForecast forecast(core_, not_yet_jobs(checked), true);
+  while (!forecast.go_on()) {
+  }
+  if (forecast.best() && forecast.best()->start <= core_.now()) return {};
   return failure("", in_down_partition(first) ? kPartitionDown : kCannotStartImmediately);
 }
 
@@ -284,6 +265,16 @@ void Submitting::add(const Checked& checked, Reply reply) {
                          [this, ids, key](Status outcome) { committed(ids, key, std::move(outcome)); });
 }
 
+Result<Submitting::Tested> Submitting::test(const api::SubmitRequest& request, const rpc::Peer& peer) {
+  auto specs = specs_of(request);
+  if (!specs) return failure(specs.error());
+  Checked checked{request, peer, std::move(*specs), {}};
+  if (const Status possible = check(request, checked.specs, peer.uid, checked.charges); !possible)
+    return failure(possible.error());
+  return Tested{first_of(checked.specs.front().partition()),
+                std::make_unique<SubmissionForecast>(core_, not_yet_jobs(checked))};
+}
+
 // A repeated request, because the answer was lost: the first one counts, whatever has happened since.
 Result<std::optional<uint32_t>> Submitting::known_job(const std::string& key, uint32_t uid) const {
   const auto known = core_.store.submission(key);
@@ -310,7 +301,6 @@ void Submitting::submit(const api::SubmitRequest& request, const rpc::Peer& peer
   Checked checked{request, peer, std::move(*specs), {}};
   if (const Status possible = check(request, checked.specs, peer.uid, checked.charges); !possible)
     return reply(failure(possible.error()));
-  if (request.test_only()) return reply(test(checked.specs, not_yet_jobs(checked)));
   if (request.immediate())
     if (const Status now = starts_now(checked); !now) return reply(failure(now.error()));
   if (const Status room = has_room(checked); !room) return reply(failure(room.error()));

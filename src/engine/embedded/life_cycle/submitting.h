@@ -23,12 +23,19 @@
 namespace minke::engine {
 
 struct Core;
+class SubmissionForecast;
 
 class Submitting {
  public:
   explicit Submitting(Core& core) : core_(core) {}
   using Reply = std::function<void(Result<api::SubmitReply>)>;
   void submit(const api::SubmitRequest& request, const rpc::Peer& peer, Reply reply);
+  // The same up to the moment when the job would be accepted, for --test-only. The caller makes the forecast.
+  struct Tested {
+    std::string partition;  // the first that could run it
+    std::unique_ptr<SubmissionForecast> forecast;
+  };
+  Result<Tested> test(const api::SubmitRequest& request, const rpc::Peer& peer);
 
  private:
   // Fills in defaults of the configuration. The result is what is stored.
@@ -64,8 +71,6 @@ class Submitting {
   void add(const Checked& checked, Reply reply);
   void let_go(Job& job);
   void add_notes(const Job& job, api::SubmitReply& answer) const;
-  Result<api::SubmitReply> test(const std::vector<model::JobSpec>& specs,
-                                const std::vector<std::unique_ptr<Job>>& as_jobs) const;
   std::unique_ptr<Job> make_job(const api::SubmitRequest& request, const rpc::Peer& peer, uint32_t id,
                                 const model::JobSpec& spec, bool runs_script, ToStore& to_store);
   // Whether the user owns the job of a known key. True for everybody if the job is no longer known.

@@ -8,6 +8,7 @@
 
 #include "engine/embedded/accounts/accounts.h"
 #include "engine/embedded/core.h"
+#include "engine/embedded/scheduling/forecast_slice.h"
 #include "engine/embedded/scheduling/world.h"
 #include "model/job_record.pb.h"
 #include "model/job_state.pb.h"
@@ -101,24 +102,37 @@ void History::job_started(Job& job, Start) {
 void History::forgotten(const Job& job) {
   forecasts_.erase(job_of(job));
   if (newest_ == job_of(job)) newest_ = 0;
+  if (learning_ && learning_->job == job_of(job)) learning_.reset();
 }
 
 void History::after_pass() {
   const Job* job = newest_ == 0 ? nullptr : core_.state.find(newest_);
   const auto begin = std::chrono::steady_clock::now();
-  if (job == nullptr || !job->queued || begin < rest_until_) return;
+  if (job == nullptr || !job->queued || learning_ || begin < rest_until_) return;
   if (forecasts_.size() >= kForecastsKept || forecasts_.contains(newest_)) return;
   newest_ = 0;
   sched::ForecastOptions options = beliefs();
   options.max_entries = kEntries;
   options.max_passes = kPasses;
   options.max_tests = kTests;
-  if (const auto expected = core_.world->forecast(*job, core_.now(), options);
-      expected && !expected->after_unlimited) {
-    forecasts_.emplace(job_of(*job), expected->start);
+  auto forecast = core_.world->forecast(*job, core_.now(), options);
+  if (!forecast) return;
+  learning_.emplace(Learning{job_of(*job), std::move(*forecast)});
+  learn_some(begin);
+}
+
+// Goes on by itself, a slice at a time.
+void History::learn_some(std::chrono::steady_clock::time_point begin) {
+  if (!learning_) return;
+  const bool finished = go_on_for_a_slice(learning_->forecast);
+  if (finished) {
+    const auto expected = learning_->forecast.start();
+    if (expected && !expected->after_unlimited) forecasts_.emplace(learning_->job, expected->start);
+    learning_.reset();
   }
   const auto end = std::chrono::steady_clock::now();
-  rest_until_ = end + kShare * (end - begin);
+  rest_until_ = std::max(rest_until_, end) + kShare * (end - begin);
+  if (!finished) core_.loop.post([this] { learn_some(std::chrono::steady_clock::now()); });
 }
 
 bool History::knows_end(const Job& job) const {

@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <unordered_map>
 
 #include "engine/embedded/job_events.h"
@@ -30,7 +31,7 @@ class History : public JobListener {
   void queued(const Job& job) { newest_ = job_of(job); }
   void job_left_queue(Job& job) override { forgotten(job); }
   void forgotten(const Job& job);  // the job must wait for something else first
-  // Call it after a pass. Forecasts the start of the last submitted job if there is time for it.
+  // Call it after a pass. Forecasts the start of the last submitted job if there is time for it, in slices.
   void after_pass();
 
   // The expected times of all running and waiting jobs. Valid until the state changes.
@@ -48,6 +49,7 @@ class History : public JobListener {
 
  private:
   static uint32_t job_of(const Job& job);
+  void learn_some(std::chrono::steady_clock::time_point begin);
 
   Core& core_;
   sched::Beliefs beliefs_;
@@ -56,6 +58,11 @@ class History : public JobListener {
   uint32_t newest_ = 0;                              // the last queued job without a forecast; 0: none
   std::unordered_map<uint32_t, int64_t> forecasts_;  // by job: its expected start
   std::chrono::steady_clock::time_point rest_until_{};
+  struct Learning {
+    uint32_t job = 0;
+    sched::ForecastInPieces forecast;
+  };
+  std::optional<Learning> learning_;  // under way
 };
 
 }  // namespace minke::engine

@@ -209,9 +209,38 @@ void Scheduling::priorities_changed() {
 
 void Scheduling::limits_changed() {
   machine_.limits_changed();
-  for (const auto& [id, job] : core_.state.jobs()) {
-    if (job->state == model::JOB_PENDING && job->queued) update(*job);
+  request_pass();
+  if (look_from_) {
+    look_once_more_ = true;
+    return;
   }
+  look_from_ = 0;
+  kept_limit_groups_ = core_.accounts->first_group();
+  look_again();
+}
+
+void Scheduling::look_again() {
+  constexpr std::chrono::milliseconds kSlice{3};
+  constexpr int kAtOnce = 16;  // between two looks at the clock
+  const auto begin = std::chrono::steady_clock::now();
+  const auto& jobs = core_.state.jobs();
+  int looks = 0;
+  for (auto at = jobs.lower_bound(*look_from_); at != jobs.end(); ++at) {
+    Job& job = *at->second;
+    if (job.state != model::JOB_PENDING || !job.queued) continue;
+    if (looks++ % kAtOnce == 0 && std::chrono::steady_clock::now() - begin > kSlice) {
+      look_from_ = at->first;
+      core_.loop.post([this] { look_again(); });
+      return;
+    }
+    update(job);
+  }
+  core_.accounts->forget_groups(kept_limit_groups_);
+  look_from_.reset();
+  if (!std::exchange(look_once_more_, false)) return;
+  look_from_ = 0;
+  kept_limit_groups_ = core_.accounts->first_group();
+  core_.loop.post([this] { look_again(); });
 }
 
 sched::WaitReasons Scheduling::wait_reasons() const {
@@ -305,12 +334,12 @@ void Scheduling::remove(Job& job) {
   Job* queued = &job;
   if (job.het_job_id != 0 && !job.is_het_leader()) queued = core_.state.find(job.het_job_id);
   if (queued == nullptr || !std::exchange(queued->queued, false)) return;
-  forecast_.time = 0;
+  forecast_.reset();
   for (size_t i = 0; i < queued->choices; ++i) queue_.remove(World::entry_of(queued->id, i));
 }
 
 void Scheduling::request_pass() {
-  forecast_.time = 0;
+  forecast_.reset();
   if (pass_scheduled_ || paused_ || core_.shortages->stops_all()) return;
   pass_scheduled_ = true;
   core_.loop.defer([this] {
@@ -340,12 +369,12 @@ void Scheduling::pass() {
   core_.diagnostics.pass_made(
       result, queue_length,
       static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(taken).count()));
-  if (result.started > 0) forecast_.time = 0;
+  if (result.started > 0) forecast_.reset();
   if (result.more) {
     core_.loop.post([this] { request_pass(); });
   } else {
     core_.preemption->make_room(machine_, queue_, running_, options.gate);
-    if (core_.config.preemption.enabled()) forecast_.time = 0;
+    if (core_.config.preemption.enabled()) forecast_.reset();
     core_.preemption->let_go_on(machine_, false);
     core_.loop.post([this] {
       core_.history->after_pass();

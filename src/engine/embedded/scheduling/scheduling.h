@@ -36,6 +36,8 @@ enum StateReason : int;
 namespace minke::engine {
 
 struct Core;
+struct HypotheticalEntry;
+class QueueForecast;
 
 class Scheduling : public JobListener, public ClusterListener {
  public:
@@ -89,18 +91,18 @@ class Scheduling : public JobListener, public ClusterListener {
   uint32_t time_limit_of(const model::JobSpec& spec) const;  // minutes; of its first partition
 
   // For the first entries of the queue. Kept until the state changes, or for some seconds.
-  const std::vector<sched::ExpectedStart>& forecast() const;
+  std::shared_ptr<QueueForecast> forecast() const;
   int64_t expected_seconds(const Job& job) const;  // for which a waiting job will run
-  // For a job that enters the queue at `from`, or is in it already; not for a heterogeneous job's component.
-  std::optional<sched::ExpectedStart> forecast_later(const Job& job, int64_t from,
-                                                     const sched::ForecastOptions& options) const;
-  // The same as if the job asked for `request` instead, in one partition.
-  std::optional<sched::ExpectedStart> forecast_changed(const Job& job, const sched::Request& request) const;
-  // For a job that is not in the queue, or the components of a heterogeneous one, with their charges and
-  // priorities. The result is for the first component; with `only_now` there
-  // is none unless the job starts at once.
-  std::optional<sched::ExpectedStart> forecast_submission(const std::vector<std::unique_ptr<Job>>& components,
-                                                          bool only_now = false) const;
+  // For a job that enters the queue at `from`, or is in it already. Nothing for a heterogeneous job's
+  // component.
+  std::optional<sched::ForecastInPieces> forecast_later(const Job& job, int64_t from, int64_t now,
+                                                        const sched::ForecastOptions& options) const;
+  // The same as if the job asked for `request` instead, in one partition. Nothing if it is not in the queue.
+  std::optional<sched::ForecastInPieces> forecast_changed(const Job& job,
+                                                          const sched::Request& request) const;
+  // How a job that is not submitted would enter the queue. Both add its limits, and priority.
+  Result<HypotheticalEntry> hypothetical_entry(Job& job, const std::string& partition) const;
+  Result<HypotheticalEntry> hypothetical_entry(const std::vector<std::unique_ptr<Job>>& components) const;
   sched::WaitReasons wait_reasons() const;
   model::StateReason reason_of(const sched::WaitReasons& reasons, const Job& job) const;
   // launcher_is_missing(): nothing starts, because there is no launcher. reason_detail_of(): more about the
@@ -112,6 +114,8 @@ class Scheduling : public JobListener, public ClusterListener {
 
  private:
   void withhold_lost_gpus();
+  // Goes on looking at what waits, for some milliseconds.
+  void look_again();
   // What keeps a waiting job from the queue by itself; nothing if it may start.
   bool begins_later(const Job& job) const;
   std::optional<model::StateReason> obstacle(Job& job) const;
@@ -145,12 +149,13 @@ class Scheduling : public JobListener, public ClusterListener {
   sched::RunningSet& running_;
   sched::CpuNumbers cpu_numbers_;
   bool pass_scheduled_ = false;
+  // After limits have changed, what waits is looked at again, a slice at a time: from this job on.
+  std::optional<uint32_t> look_from_;
+  bool look_once_more_ = false;     // they have changed again meanwhile
+  uint32_t kept_limit_groups_ = 0;  // Accounts::first_group() when it began
   bool paused_ = true;
-  struct Forecast {
-    int64_t time = 0;  // when it was made; 0: none, or the state has changed
-    std::vector<sched::ExpectedStart> starts;
-  };
-  mutable Forecast forecast_;
+  mutable std::shared_ptr<QueueForecast> forecast_;  // null: none, or the state has changed
+  mutable int64_t forecast_time_ = 0;                // when it was begun
 };
 
 }  // namespace minke::engine

@@ -6,11 +6,12 @@
 #include "engine/embedded/accounts/accounts.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/launching/shortages.h"
+#include "engine/embedded/scheduling/forecast_slice.h"
 #include "engine/embedded/scheduling/history.h"
 #include "engine/embedded/scheduling/nodes.h"
-#include "engine/embedded/scheduling/preemption.h"
 #include "engine/embedded/scheduling/priorities.h"
 #include "engine/embedded/scheduling/scheduling.h"
+#include "engine/embedded/scheduling/submission_forecast.h"
 #include "engine/embedded/scheduling/world.h"
 #include "model/job_spec.pb.h"
 #include "model/job_state.pb.h"
@@ -23,13 +24,14 @@ constexpr int64_t kForecastKeptSeconds = 10;
 
 }  // namespace
 
-const std::vector<sched::ExpectedStart>& Scheduling::forecast() const {
+std::shared_ptr<QueueForecast> Scheduling::forecast() const {
   const int64_t now = core_.now();
-  if (forecast_.time == 0 || now - forecast_.time > kForecastKeptSeconds || now < forecast_.time) {
-    forecast_.starts = sched::forecast(machine_, queue_, running_, now, core_.history->beliefs());
-    forecast_.time = now;
+  if (!forecast_ || now - forecast_time_ > kForecastKeptSeconds || now < forecast_time_) {
+    forecast_ = std::make_shared<QueueForecast>(
+        sched::ForecastInPieces::forecast(machine_, queue_, running_, now, core_.history->beliefs()));
+    forecast_time_ = now;
   }
-  return forecast_.starts;
+  return forecast_;
 }
 
 int64_t Scheduling::expected_seconds(const Job& job) const {
@@ -41,9 +43,9 @@ int64_t Scheduling::expected_seconds(const Job& job) const {
                  : sched::limit_seconds(job.time_limit_minutes);
 }
 
-std::optional<sched::ExpectedStart> Scheduling::forecast_later(const Job& job, int64_t from,
-                                                               const sched::ForecastOptions& options) const {
-  if (core_.world->entry_of(job)) return core_.world->forecast(job, core_.now(), options);
+std::optional<sched::ForecastInPieces> Scheduling::forecast_later(
+    const Job& job, int64_t from, int64_t now, const sched::ForecastOptions& options) const {
+  if (core_.world->entry_of(job)) return core_.world->forecast(job, now, options);
   const model::JobSpec spec = job.submission->spec();
   auto request = first_request(spec, job.submission->partitions, job.time_limit_minutes);
   if (!request || job.het_job_id != 0) return std::nullopt;
@@ -55,15 +57,16 @@ std::optional<sched::ExpectedStart> Scheduling::forecast_later(const Job& job, i
           sched::priority_in_tier(core_.nodes->find_partition(name)->priority_tier(), priority_in(job, name)),
       .order = sched::order_of(job.id, false),
       .startable = 1};
-  return sched::forecast_later(machine_, queue_, running_, entry, *request, from, core_.now(), options);
+  return sched::ForecastInPieces::forecast_later(machine_, queue_, running_, entry, *request, from, now,
+                                                 options);
 }
 
-std::optional<sched::ExpectedStart> Scheduling::forecast_changed(const Job& job,
-                                                                 const sched::Request& request) const {
+std::optional<sched::ForecastInPieces> Scheduling::forecast_changed(const Job& job,
+                                                                    const sched::Request& request) const {
   const auto entry = core_.world->entry_of(job);
   if (!entry) return std::nullopt;
-  return sched::forecast_changed(machine_, queue_, running_, *entry, request, core_.now(),
-                                 core_.history->beliefs());
+  return sched::ForecastInPieces::forecast_changed(machine_, queue_, running_, *entry, request, core_.now(),
+                                                   core_.history->beliefs());
 }
 
 Status Scheduling::check_together(const std::vector<model::JobSpec>& specs) const {
@@ -96,50 +99,32 @@ uint64_t Scheduling::enter_hypothetically(Job& job, sched::Request& request) con
   return sched::priority_in_tier(core_.nodes->find_partition(name)->priority_tier(), priority_in(job, name));
 }
 
-std::optional<sched::ExpectedStart> Scheduling::forecast_submission(
-    const std::vector<std::unique_ptr<Job>>& components, bool only_now) const {
-  std::optional<sched::ExpectedStart> best;
-  sched::ForecastOptions options = core_.history->beliefs();
-  if (only_now) options.max_passes = 1;
-  const auto consider = [&](const sched::Request& request, uint64_t priority, int64_t from) {
-    const sched::PendingEntry entry{
-        .id = sched::kHypotheticalEntry, .priority = priority, .order = ~uint64_t{0}, .startable = 1};
-    const auto expected =
-        sched::forecast_later(machine_, queue_, running_, entry, request, from, core_.now(), options);
-    if (expected && (!best || expected->start < best->start)) best = expected;
-  };
-  Job& first = *components.front();
-  if (components.size() > 1) {
-    std::optional<sched::Request> all;
-    uint64_t priority = 0;
-    int64_t from = core_.now();
-    for (const auto& component : components) {
-      auto request = first_request(component->submission->spec(), component->submission->partitions, 0);
-      if (!request) return std::nullopt;
-      const uint64_t own = enter_hypothetically(*component, *request);
-      from = std::max(from, component->eligible_time);
-      if (all) {
-        all->companions.push_back(std::move(*request));
-      } else {
-        all = std::move(*request);
-        priority = own;
-      }
-    }
-    consider(*all, priority, from);
-    return best;
-  }
-  for (const auto& name : first.submission->partitions) {
-    auto request = request_for(first.submission->spec(), name, 0);
-    if (!request) continue;
-    const uint64_t priority = enter_hypothetically(first, *request);
-    consider(*request, priority, first.eligible_time);
-    if (first.eligible_time > core_.now() || (best && best->start <= core_.now()) ||
-        sched::refused(core_.accounts->gate(), *request))
+Result<HypotheticalEntry> Scheduling::hypothetical_entry(Job& job, const std::string& partition) const {
+  // Its account may be gone since it was charged.
+  if (core_.accounts->book().association(job.association) == nullptr) job.association = 0;
+  auto request = request_for(job.submission->spec(), partition, 0);
+  if (!request) return failure(request.error());
+  const uint64_t priority = enter_hypothetically(job, *request);
+  return HypotheticalEntry{partition, std::move(*request), priority, job.eligible_time};
+}
+
+Result<HypotheticalEntry> Scheduling::hypothetical_entry(
+    const std::vector<std::unique_ptr<Job>>& components) const {
+  std::optional<HypotheticalEntry> all;
+  for (const auto& component : components) {
+    auto request = first_request(component->submission->spec(), component->submission->partitions, 0);
+    if (!request) return failure(request.error());
+    const std::string& partition = machine_.layout().partitions()[request->partition].name;
+    auto one = hypothetical_entry(*component, partition);
+    if (!one) return one;
+    if (!all) {
+      all = std::move(*one);
       continue;
-    const auto room = core_.preemption->foresee(first, name, *request, machine_, running_);
-    if (room && (!best || room->start < best->start)) best = room;
+    }
+    all->from = std::max(all->from, one->from);
+    all->request.companions.push_back(std::move(one->request));
   }
-  return best;
+  return std::move(*all);
 }
 
 model::StateReason Scheduling::reason_of(const sched::WaitReasons& reasons, const Job& job) const {

@@ -17,11 +17,11 @@ const sched::Request* World::request_of(const Job& job) const {
   return entry ? queue_.request_of(*entry) : nullptr;
 }
 
-std::optional<sched::ExpectedStart> World::forecast(const Job& job, int64_t now,
-                                                    const sched::ForecastOptions& options) const {
+std::optional<sched::ForecastInPieces> World::forecast(const Job& job, int64_t now,
+                                                       const sched::ForecastOptions& options) const {
   const auto entry = entry_of(job);
   if (!entry) return std::nullopt;
-  return sched::forecast_entry(machine_, queue_, running_, *entry, now, options);
+  return sched::ForecastInPieces::forecast_entry(machine_, queue_, running_, *entry, now, options);
 }
 
 sched::Machine build_machine(const std::vector<model::NodeRecord>& nodes,

@@ -33,9 +33,10 @@ class World {
   // The first entry of a job in the queue, and its request there; nothing if it is not queued.
   std::optional<sched::EntryId> entry_of(const Job& job) const;
   const sched::Request* request_of(const Job& job) const;
-  // When a queued job will start, in whichever of its partitions. `now`: s since the epoch.
-  std::optional<sched::ExpectedStart> forecast(const Job& job, int64_t now,
-                                               const sched::ForecastOptions& options) const;
+  // When a queued job will start, in whichever of its partitions; nothing if it is not queued. `now`: s since
+  // the epoch.
+  std::optional<sched::ForecastInPieces> forecast(const Job& job, int64_t now,
+                                                  const sched::ForecastOptions& options) const;
 
   // Entries are numbered as in sched/entries.h.
   static uint32_t job_of_entry(sched::EntryId entry) { return sched::job_of_entry(entry); }

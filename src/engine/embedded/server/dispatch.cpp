@@ -13,9 +13,11 @@
 #include "engine/embedded/accounts/rights.h"
 #include "engine/embedded/answers/explanation.h"
 #include "engine/embedded/answers/long_queries.h"
+#include "engine/embedded/answers/tested_submission.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/scheduling/nodes.h"
 #include "engine/embedded/scheduling/reservations.h"
+#include "engine/embedded/scheduling/submission_forecast.h"
 #include "engine/embedded/server/dispatch_request.h"
 #include "engine/embedded/server/request_kind.h"
 #include "engine/embedded/steps/steps.h"
@@ -160,6 +162,11 @@ void Dispatch::confirm(const Request& request, const api::ActionReply& reply) {
 // Jobs.
 
 void Dispatch::submit(Request& request) {
+  if (request.message.submit().test_only()) {
+    auto tested = submitting_.test(request.message.submit(), request.peer());
+    if (!tested) return request.requester.fail(tested.error());
+    return tell_tested(core_, std::move(*tested), begin_long_answer(request));
+  }
   submitting_.submit(request.message.submit(), request.peer(),
                      [requester = request.requester](Result<api::SubmitReply> reply) {
                        if (!reply) return requester.fail(reply.error());

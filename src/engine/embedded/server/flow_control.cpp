@@ -59,6 +59,20 @@ void LongAnswer::next(std::function<void()> piece) {
   });
 }
 
+void LongAnswer::next_with_forecast(std::function<void()> piece) {
+  if (forecast_) return next(std::move(piece));
+  const auto client = client_.lock();
+  if (!client) return;
+  const auto self = std::find_if(client->answers.begin(), client->answers.end(),
+                                 [this](const auto& one) { return one.get() == this; });
+  if (self == client->answers.end()) return;
+  flow_.begin_forecast(client->peer.uid, *self,
+                       [this, piece = std::move(piece)](std::shared_ptr<void> forecast) {
+                         forecast_ = std::move(forecast);
+                         next(piece);
+                       });
+}
+
 void LongAnswer::make(const std::function<void()>& piece) {
   const auto maker = maker_;  // keeps the maker even if this is the last piece
   const RequestGuard guard;
@@ -194,6 +208,35 @@ bool FlowControl::may_hold_unread(ConnectedClient& client) {
   os::log_user_warning("answers", uid, "asks, and does not read the answers");
   drop_(client);
   return false;
+}
+
+void FlowControl::begin_forecast(uint32_t uid, std::weak_ptr<LongAnswer> answer, GoOn go_on) {
+  auto charge = core_.rights->budgets().take(uid, Budget::kForecasts, 1);
+  if (!charge) {
+    std::deque<WaitingForecast>& waiting = waiting_forecasts_[uid];
+    if (waiting.size() % 64 == 63)  // those who have gone away meanwhile
+      std::erase_if(waiting, [](const WaitingForecast& one) { return one.answer.expired(); });
+    return waiting.push_back({std::move(answer), std::move(go_on)});
+  }
+  // When the last one who has it lets go, the next has its turn.
+  auto* kept = new Budgets::Charge(std::move(*charge));
+  go_on(std::shared_ptr<void>(kept, [this, uid, alive = std::weak_ptr<bool>(alive_)](void* held) {
+    delete static_cast<Budgets::Charge*>(held);
+    if (alive.expired() || !waiting_forecasts_.contains(uid)) return;
+    core_.loop.post([this, uid, alive] {
+      if (!alive.expired()) begin_waiting_forecasts(uid);
+    });
+  }));
+}
+
+void FlowControl::begin_waiting_forecasts(uint32_t uid) {
+  const auto found = waiting_forecasts_.find(uid);
+  if (found == waiting_forecasts_.end()) return;
+  std::deque<WaitingForecast> waiting = std::move(found->second);
+  waiting_forecasts_.erase(found);
+  for (WaitingForecast& one : waiting) {
+    if (const auto answer = one.answer.lock()) begin_forecast(uid, answer, std::move(one.go_on));
+  }
 }
 
 void FlowControl::room_was_made(uint32_t uid) {

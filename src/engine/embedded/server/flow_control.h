@@ -5,10 +5,10 @@
 // and each request waits for its user's turn (turns.h). Answers: a client that has not read its
 // answers is not served until it has. A long answer is made in pieces, each in its user's turn and
 // only after the client has read the last one. So neither its length nor a slow reader costs others
-// time or the daemon memory. The same holds for the ends of jobs that clients wait for. Unsolicited
-// events, such as the end of a step, are bounded by a budget.
-// Invariants: a waiting request is handled once its user's turn has come, its connection has no earlier
-// request in progress, and the client has read nearly everything that was sent. State's thread.
+// time or the daemon memory. Forecasts of one user beyond a budget wait for one another. The same holds for
+// the ends of jobs that clients wait for. Unsolicited events, such as the end of a step, are bounded by a
+// budget. Invariants: a waiting request is handled once its user's turn has come, its connection has no
+// earlier request in progress, and the client has read nearly everything that was sent. State's thread.
 #pragma once
 
 #include <cstddef>
@@ -44,6 +44,10 @@ class LongAnswer {
   // Runs `piece` when the next piece may be made. If it fails a check, the client gets an
   // error, and no further piece is made.
   void next(std::function<void()> piece);
+  // The same for a piece of a forecast, once its user may have one more under way; until has_forecast(), or
+  // the end.
+  void next_with_forecast(std::function<void()> piece);
+  void has_forecast() { forecast_ = {}; }
   void send(rpc::ServerMessage& message, bool last);
   bool has_room() const;  // the client has read enough for another piece
   // Destroys this and, after the maker's current call has returned, the maker.
@@ -55,6 +59,7 @@ class LongAnswer {
   FlowControl& flow_;
   std::weak_ptr<ConnectedClient> client_;
   uint32_t request_id_;
+  std::shared_ptr<void> forecast_;  // it may be under way
   std::shared_ptr<void> maker_;
 };
 
@@ -88,12 +93,22 @@ class FlowControl {
     size_t bytes;
   };
   friend class LongAnswer;
+  // Forecasts have copies of the state, so that few of one user's are under way at a time. Calls `go_on` with
+  // the right to one, at once or when another has ended.
+  using GoOn = std::function<void(std::shared_ptr<void> forecast)>;
+  void begin_forecast(uint32_t uid, std::weak_ptr<LongAnswer> answer, GoOn go_on);
+  void begin_waiting_forecasts(uint32_t uid);
   void stand_in_line(const std::shared_ptr<ConnectedClient>& client);
   void let_in(uint32_t uid);
 
   Core& core_;
   std::function<void(ConnectedClient&)> drop_;
   std::unordered_map<uint32_t, std::deque<HeldBack>> held_back_;  // by user, in the order of arrival
+  struct WaitingForecast {
+    std::weak_ptr<LongAnswer> answer;
+    GoOn go_on;
+  };
+  std::unordered_map<uint32_t, std::deque<WaitingForecast>> waiting_forecasts_;  // the same
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   Turns turns_;
 };
