@@ -14,6 +14,8 @@
 #include "model/mail.pb.h"
 #include "model/trigger.pb.h"
 #include "store/repair.h"
+#include "store/schema.h"
+#include "store/sqlite.h"
 #include "store/store.h"
 #include "store/testing.h"
 
@@ -189,6 +191,31 @@ TEST_F(MigrationTest, AMigratedDatabaseSurvivesTheLossOfItsFirstPage) {
   ASSERT_TRUE(done) << done.error().message;
   const auto store = testing::open_store(path);
   EXPECT_THAT(store->load()->rows.read(store::kNodes), SizeIs(kCount));
+}
+
+// From the last schema that had no answers of requests.
+TEST_F(MigrationTest, ADatabaseOfSchema4KeepsItsRowsAndTakesNewKinds) {
+  add("node n1", named<model::NodeRecord>("n1").SerializeAsString());
+  {
+    auto connection = Connection::open(path, SQLITE_OPEN_READWRITE, "");
+    ASSERT_TRUE(connection);
+    ASSERT_TRUE(prepare_database(**connection, false, 4));
+  }
+  model::AnsweredRequest row;
+  row.set_key("ab");
+  row.set_uid(1000);
+  {
+    const auto store = testing::open_store(path);
+    LoadedRows rows = std::move(store->load()->rows);
+    EXPECT_THAT(rows.read(kNodes), SizeIs(1));
+    EXPECT_THAT(rows.read(kAnswers), IsEmpty());
+    Batch batch;
+    batch.rows.push_back(kAnswers.row(row));
+    store->commit(std::move(batch), [](const Status& done) { EXPECT_TRUE(done); });
+  }
+  LoadedRows rows = std::move(testing::open_store(path)->load()->rows);
+  ASSERT_THAT(rows.read(kAnswers), SizeIs(1));
+  EXPECT_THAT(rows.damaged(), IsEmpty());
 }
 
 // The repair keeps its schema; the next daemon migrates it.

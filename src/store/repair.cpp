@@ -250,7 +250,7 @@ Status copy_all(Connection& from, const std::string& path, Repair& result) {
     for (const Copied& table : copied_tables(**to))
       if (Status copied = copier.copy(table); !copied) return copied;
   }
-  if (*schema == kSchema)
+  if (*schema >= kFirstOfRecords)
     if (Status seen = see_to_set_aside(**to, result); !seen) return seen;
   if (Status done = (*to)->execute("COMMIT"); !done) return done;
   return (*to)->execute("PRAGMA wal_checkpoint(TRUNCATE)");
@@ -283,7 +283,7 @@ Status belong_to_no_journal(const std::string& copy) {
   auto connection = Connection::open(copy, SQLITE_OPEN_READWRITE, "");
   if (!connection) return failure(connection.error());
   const auto schema = (*connection)->integer("PRAGMA user_version");
-  if (!schema || *schema != kSchema) return {};  // of an older program, which has no such row
+  if (!schema || *schema < kFirstOfRecords) return {};  // of an older program, which has no such row
   model::MachineState machine;
   {
     auto read = (*connection)->prepare("SELECT record FROM machine");
@@ -343,7 +343,7 @@ Result<Repair> repair(const std::string& path) {
     if (sound && *sound && is_ours(**damaged)) {
       result.was_sound = true;
       const auto schema = (*damaged)->integer("PRAGMA user_version");
-      if (!schema || *schema != kSchema) return result;  // an earlier schema has nothing set aside
+      if (!schema || *schema < kFirstOfRecords) return result;  // an earlier schema has nothing set aside
       if (const Status seen = see_to_set_aside(**damaged, result); !seen) return failure(seen.error());
       return result;
     }

@@ -81,6 +81,7 @@ const Migration kMigrations[] = {
     // 5
     {R"sql(
       CREATE TABLE software_requests(id INTEGER PRIMARY KEY,record BLOB);
+      CREATE TABLE answers(key TEXT PRIMARY KEY,record BLOB)WITHOUT ROWID;
     )sql"},
 };
 static_assert(std::size(kMigrations) == kSchema);

@@ -50,6 +50,7 @@
 namespace minke::store {
 
 inline constexpr int64_t kSchema = 5;
+inline constexpr int64_t kFirstOfRecords = 4;  // with a table for each kind of state, and set_aside
 inline constexpr int kRestartsBits = 31;
 
 // The key of a job's run. `restarts` is below 2^31.

@@ -36,6 +36,7 @@ constexpr std::array<TableInfo, kTableCount> kTables = {{
     {"machine", "id", true, "machine"},
     {"commit_probe", "id", true, "commit_probe"},
     {"software_requests", "id", true, "software_request"},
+    {"answers", "key", false, "answer"},
 }};
 
 std::string step_in_words(int64_t step) {

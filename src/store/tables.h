@@ -17,6 +17,7 @@
 
 namespace minke::model {
 class AccountRecord;
+class AnsweredRequest;
 class AssociationRecord;
 class ClusterRecord;
 class CommitProbe;
@@ -70,9 +71,10 @@ enum class Table : uint8_t {
   kMachine,
   kCommitProbe,
   kSoftwareRequests,
+  kAnswers,
 };
 inline constexpr Table kFirstRecordTable = Table::kAccounts;
-inline constexpr size_t kTableCount = static_cast<size_t>(Table::kSoftwareRequests) + 1;
+inline constexpr size_t kTableCount = static_cast<size_t>(Table::kAnswers) + 1;
 
 struct TableInfo {
   const char* name;
@@ -115,6 +117,10 @@ struct ByName {
 struct ByPath {
   using Key = std::string;
   static Key of(const auto& record) { return record.path(); }
+};
+struct ByUserAndKey {  // a key is its sender's alone
+  using Key = std::string;
+  static Key of(const auto& record) { return std::to_string(record.uid()) + "/" + record.key(); }
 };
 struct ByNameAndServer {
   using Key = std::string;
@@ -162,5 +168,6 @@ inline constexpr RecordTable<model::SuspendedJob, ByJob> kSuspendedJobs{Table::k
 inline constexpr RecordTable<model::MachineState, TheOnlyOne> kMachine{Table::kMachine};
 inline constexpr RecordTable<model::CommitProbe, TheOnlyOne> kCommitProbe{Table::kCommitProbe};
 inline constexpr RecordTable<model::SoftwareRequest, ById> kSoftwareRequests{Table::kSoftwareRequests};
+inline constexpr RecordTable<model::AnsweredRequest, ByUserAndKey> kAnswers{Table::kAnswers};
 
 }  // namespace minke::store

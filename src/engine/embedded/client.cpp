@@ -18,6 +18,7 @@
 #include "os/detached.h"
 #include "os/minke_home.h"
 #include "os/process.h"
+#include "os/random_key.h"
 #include "rpc/envelope.h"
 #include "rpc/messages.pb.h"
 #include "rpc/socket.h"
@@ -38,6 +39,15 @@ bool nobody_listens(int error_number) {
 }
 bool connection_lost(int code) {
   return code == ECONNRESET || code == EPIPE || code == ENOTCONN;
+}
+
+// Whether a repetition would fail or be carried out twice: the state does not show that this request was
+// carried out before.
+bool needs_key(rpc::ClientMessage::BodyCase kind) {
+  using Message = rpc::ClientMessage;
+  return kind == Message::kUpdateJob || kind == Message::kUpdateNode || kind == Message::kUpdatePartition ||
+         kind == Message::kUpdateReservation || kind == Message::kUpdateAccounts || kind == Message::kTop ||
+         kind == Message::kNotify || kind == Message::kSetTriggers || kind == Message::kClearTriggers;
 }
 
 // The daemon's first line: "ready", "busy" (another daemon was faster), or why it cannot start. Empty: it
@@ -167,6 +177,7 @@ Status Client::stream(rpc::ClientMessage request,
                       const std::function<Status(rpc::ServerMessage&)>& on_message) {
   bool delivered = false;
   const std::time_t first_sent = std::time(nullptr);
+  if (needs_key(request.body_case())) request.set_key(os::random_key());
   for (int attempt = 0;; ++attempt) {
     const uint32_t id = next_request_id_++;
     request.set_request_id(id);

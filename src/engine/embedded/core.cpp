@@ -20,6 +20,7 @@
 #include "engine/embedded/scheduling/reservations.h"
 #include "engine/embedded/scheduling/scheduling.h"
 #include "engine/embedded/scheduling/world.h"
+#include "engine/embedded/state/answered_requests.h"
 #include "engine/embedded/steps/steps.h"
 #include "engine/embedded/watching/mail.h"
 #include "engine/embedded/watching/measuring.h"
@@ -45,6 +46,7 @@ Core::Core(os::EventLoop& event_loop, config::Configuration configuration, store
       nodes(std::make_unique<Nodes>(*this)),
       accounts(std::make_unique<Accounts>(*this)),
       rights(std::make_unique<Rights>(*this)),
+      answered(std::make_unique<AnsweredRequests>(*this)),
       reservations(std::make_unique<Reservations>(*this)),
       priorities(std::make_unique<Priorities>(*this)),
       history(std::make_unique<History>(*this)),

@@ -31,6 +31,7 @@ class Store;
 namespace minke::engine {
 
 class Accounts;
+class AnsweredRequests;
 class Dependencies;
 class History;
 class Launching;
@@ -80,6 +81,7 @@ struct Core {
   std::unique_ptr<Nodes> nodes;
   std::unique_ptr<Accounts> accounts;
   std::unique_ptr<Rights> rights;
+  std::unique_ptr<AnsweredRequests> answered;
   std::unique_ptr<Reservations> reservations;
   std::unique_ptr<Priorities> priorities;
   std::unique_ptr<History> history;

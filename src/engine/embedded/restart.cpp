@@ -18,6 +18,7 @@
 #include "engine/embedded/scheduling/preemption.h"
 #include "engine/embedded/scheduling/reservations.h"
 #include "engine/embedded/scheduling/scheduling.h"
+#include "engine/embedded/state/answered_requests.h"
 #include "engine/embedded/state/kept_submission.h"
 #include "engine/embedded/steps/steps.h"
 #include "engine/embedded/watching/mail.h"
@@ -64,6 +65,7 @@ std::vector<std::string> Restart::damaged() const {
 }
 
 void Restart::restore_rows(store::LoadedRows& rows, const std::string& boot_id) {
+  core_.answered->restore(rows);
   core_.reservations->restore(rows);
   core_.nodes->restore(rows);
   core_.accounts->restore(rows);

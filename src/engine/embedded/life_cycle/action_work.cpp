@@ -13,6 +13,7 @@
 #include "engine/embedded/life_cycle/dependencies.h"
 #include "engine/embedded/scheduling/scheduling.h"
 #include "engine/embedded/server/budgets.h"
+#include "engine/embedded/state/answered_requests.h"
 #include "engine/embedded/state/kept_submission.h"
 #include "store/job_row.h"
 #include "store/store.h"
@@ -229,6 +230,7 @@ void go_on(Core& core, const std::shared_ptr<Work>& work) {
     core.loop.post([&core, work] { go_on(core, work); });
     return;
   }
+  if (work->result.changed() > 0) core.answered->note(work->order.key, work->order.uid, work->result);
   core.committer.when_stored([work](const Status& stored) {
     if (!stored && work->result.changed() > 0) {
       const auto& named = work->order.selectors;

@@ -42,6 +42,7 @@ struct ActionOrder {
   // since the first attempt, so that it is neither repeated nor refused; empty: unknown.
   bool sent_again = false;
   std::function<bool(const model::JobRecord& job)> was_done;
+  std::string key;  // not empty: the answer is noted under it (answered_requests.h)
   // Whether the request concerns a job at all; empty: all jobs. Tasks stay in their record if
   // that does not concern the request.
   std::function<bool(const Job& job)> concerns;

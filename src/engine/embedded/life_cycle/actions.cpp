@@ -20,6 +20,7 @@
 #include "engine/embedded/life_cycle/lifecycle.h"
 #include "engine/embedded/scheduling/nodes.h"
 #include "engine/embedded/scheduling/scheduling.h"
+#include "engine/embedded/state/answered_requests.h"
 #include "engine/embedded/state/kept_submission.h"
 #include "engine/embedded/steps/steps.h"
 #include "model/error.h"
@@ -54,6 +55,7 @@ ActionOrder Actions::order_of(const Sender& sender, Reply reply) {
   ActionOrder order;
   order.uid = sender.uid;
   order.sent_again = sender.first_sent != 0;
+  order.key = sender.key;
   order.reply = std::move(reply);
   return order;
 }
@@ -239,6 +241,7 @@ void Actions::top(const api::TopRequest& request, const Sender& sender, Reply re
   std::vector<Job*> order = separate_meant(meant, result);
   if (order.empty()) return reply(result);
   put_first(std::move(order));
+  core_.answered->note(sender.key, sender.uid, result);
   core_.committer.when_stored([result, reply = std::move(reply)](const Status& stored) mutable {
     if (!stored) add_failure(result, 0, "", stored.error());
     reply(result);

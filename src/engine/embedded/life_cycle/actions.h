@@ -49,6 +49,7 @@ class Actions {
   struct Sender {
     uint32_t uid = 0;
     int64_t first_sent = 0;  // not 0: the request may have been carried out since then (rpc/messages.proto)
+    std::string key;         // not empty: the answer is noted under it
   };
 
   void signal(const api::SignalRequest& request, const Sender& sender, Reply reply);

@@ -20,6 +20,7 @@
 #include "engine/embedded/scheduling/submission_forecast.h"
 #include "engine/embedded/server/dispatch_request.h"
 #include "engine/embedded/server/request_kind.h"
+#include "engine/embedded/state/answered_requests.h"
 #include "engine/embedded/steps/steps.h"
 #include "engine/embedded/watching/measuring.h"
 #include "engine/embedded/watching/software_requests.h"
@@ -46,7 +47,8 @@ Actions::Reply reply_to(const Requester& requester) {
 
 template <auto body, auto action>
 void Dispatch::act(Request& request) {
-  (actions_.*action)((request.message.*body)(), {request.uid(), request.message.first_sent()},
+  (actions_.*action)((request.message.*body)(),
+                     {request.uid(), request.message.first_sent(), request.message.key()},
                      reply_to(request.requester));
 }
 
@@ -140,7 +142,23 @@ void Dispatch::answer(const std::shared_ptr<ConnectedClient>& client, rpc::Clien
   if (row->changes_at_once) RequestGuard::changing();
   Request request{client, Requester(client, id, std::move(*ticket)), std::move(message),
                   std::move(descriptors), core_.rights->viewer(uid)};
+  if (was_answered_before(request)) return;
+  if (const Status paid = core_.answered->pay(request.message.key(), uid); !paid)
+    return request.requester.fail(paid.error());
   (this->*row->answer)(request);
+}
+
+bool Dispatch::was_answered_before(const Request& request) {
+  const auto known = core_.answered->find(request.message.key(), request.uid());
+  if (!known) {
+    request.requester.fail(known.error());
+  } else if (*known) {
+    core_.committer.when_stored([requester = request.requester, reply = **known](const Status& stored) {
+      if (!stored) return requester.fail(stored.error());
+      requester.send_action(reply);
+    });
+  }
+  return !known || *known;
 }
 
 LongAnswer& Dispatch::begin_long_answer(const Request& request) {
@@ -153,6 +171,7 @@ void Dispatch::confirm(const Request& request, const Status& outcome) {
 }
 
 void Dispatch::confirm(const Request& request, const api::ActionReply& reply) {
+  core_.answered->note(request.message.key(), request.uid(), reply);
   core_.committer.when_stored([requester = request.requester, reply](const Status& stored) {
     if (!stored) return requester.fail(stored.error());
     requester.send_action(reply);

@@ -101,6 +101,8 @@ class Dispatch {
   void show_software(Request& request);
   void explain(Request& request);
 
+  // Answers a request that was carried out under its key before.
+  bool was_answered_before(const Request& request);
   // Answers once the change has been stored.
   void confirm(const Request& request, const Status& outcome);
   void confirm(const Request& request, const api::ActionReply& reply);

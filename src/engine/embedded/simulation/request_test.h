@@ -62,6 +62,7 @@ class RequestTest : public testing::Test {
 
   RequestEngine& engine() { return *engine_; }
   Core& core() { return engine_->core(); }
+  MemoryStore& store() { return *store_; }
 
  private:
   void take_up(int64_t now);

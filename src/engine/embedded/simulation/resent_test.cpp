@@ -1,17 +1,29 @@
 // Repeated requests whose answer was lost with the daemon: an action that was carried out is
 // neither refused nor done twice.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <functional>
+#include <initializer_list>
 #include <limits>
 #include <string>
+#include <utility>
 
+#include "api/accounts.pb.h"
 #include "api/actions.pb.h"
+#include "api/field.pb.h"
 #include "api/job_filter.pb.h"
+#include "api/triggers.pb.h"
+#include "api/updates.pb.h"
+#include "engine/embedded/accounts/accounts.h"
+#include "engine/embedded/scheduling/nodes.h"
+#include "engine/embedded/scheduling/reservations.h"
 #include "engine/embedded/simulation/one_machine.h"
+#include "engine/embedded/state/answered_requests.h"
 #include "model/error.h"
 #include "model/job_record.pb.h"
 #include "model/job_spec.pb.h"
+#include "model/trigger.pb.h"
 #include "rpc/messages.pb.h"
 
 namespace minke::engine::simulation {
@@ -43,6 +55,16 @@ rpc::ClientMessage release(uint32_t job_id) {
 rpc::ClientMessage requeue(uint32_t job_id) {
   rpc::ClientMessage message;
   message.mutable_requeue()->add_jobs()->set_job_id(job_id);
+  return message;
+}
+rpc::ClientMessage requeue_and_hold(uint32_t job_id) {
+  rpc::ClientMessage message = requeue(job_id);
+  message.mutable_requeue()->set_hold(true);
+  return message;
+}
+rpc::ClientMessage requeue_as_special(uint32_t job_id) {
+  rpc::ClientMessage message = requeue_and_hold(job_id);
+  message.mutable_requeue()->set_special_exit(true);
   return message;
 }
 rpc::ClientMessage suspend(uint32_t job_id) {
@@ -124,6 +146,8 @@ const Row kRows[] = {
     {"RequeueAndItWaits", requeue, !kHeld, !kSuspended, 1, kJobPending, JOB_PENDING, 1},
     {"RequeueAndItRunsAgain", requeue, !kHeld, !kSuspended, kRunsAgain, 0, JOB_RUNNING, 1},
     {"RequeueAndItHasEndedAgain", requeue, !kHeld, !kSuspended, kAfterItsEnd, 0, JOB_COMPLETE, 1},
+    {"RequeueAndHold", requeue_and_hold, !kHeld, !kSuspended, kAfterItsEnd, kJobPending, JOB_PENDING, 1},
+    {"RequeueAsSpecial", requeue_as_special, !kHeld, !kSuspended, kSoon, kJobPending, JOB_PENDING, 1},
     {"Suspend", suspend, !kHeld, !kSuspended, kSoon, 0, JOB_SUSPENDED},
     {"Resume", resume, !kHeld, kSuspended, kSoon, kJobNotSuspended, JOB_RUNNING},
     {"ResumeThenItEnded", resume, !kHeld, kSuspended, kAfterItsEnd, kAlreadyDone, JOB_COMPLETE},
@@ -131,6 +155,158 @@ const Row kRows[] = {
 
 INSTANTIATE_TEST_SUITE_P(Requests, Resent, testing::ValuesIn(kRows),
                          [](const auto& one) { return std::string(one.param.name); });
+
+// One that had ended when it was asked for.
+TEST(ResentLate, AnEndedJobIsRequeuedAndHeldOnce) {
+  OneMachine one;
+  const uint32_t job_id = one.submit("run=1");
+  one.run_for(seconds(10));
+  ASSERT_EQ(one.record(job_id).state(), JOB_COMPLETE);
+  const int64_t sent = one.machine().now();
+  one.commit_delay = hours(1);
+  const auto client = one.engine().connect();
+  client->ask(requeue_and_hold(job_id), nullptr);
+  one.run_for(milliseconds(100));
+  one.kill_daemon(std::numeric_limits<size_t>::max());
+  one.commit_delay = milliseconds(1);
+  one.start_daemon();
+  ASSERT_EQ(one.outcome_of(release(job_id)), 0u);
+  one.run_for(seconds(60));
+  ASSERT_EQ(one.record(job_id).restarts(), 1u);
+  rpc::ClientMessage again = requeue_and_hold(job_id);
+  again.set_first_sent(sent);
+  EXPECT_EQ(one.outcome_of(again), 0u);
+  one.run_for(seconds(60));
+  EXPECT_EQ(one.record(job_id).restarts(), 1u);
+  EXPECT_EQ(one.record(job_id).state(), JOB_COMPLETE);
+}
+
+// Requests that nothing tells of whether they were carried out: they have a key.
+struct Keyed {
+  const char* name;
+  std::function<rpc::ClientMessage(OneMachine& one)> request;
+  std::function<void(OneMachine& one)> before = nullptr;
+  bool refused = true;  // under another key
+  bool adds = false;    // under another key, it is another then
+};
+
+class ResentUnderItsKey : public testing::TestWithParam<Keyed> {
+ protected:
+  // What the daemon has of such things.
+  std::string all() {
+    std::string text;
+    for (const auto& reservation : one_.engine().core().reservations->all())
+      text += reservation.SerializeAsString();
+    for (const auto& partition : one_.engine().core().nodes->partitions())
+      text += partition.SerializeAsString();
+    rpc::ClientMessage message;
+    message.mutable_query_triggers();
+    return text + one_.ask(message).triggers().SerializeAsString();
+  }
+
+  OneMachine one_;
+};
+
+TEST_P(ResentUnderItsKey, ItIsDoneOnceAndAnsweredTheSame) {
+  if (GetParam().before) GetParam().before(one_);
+  rpc::ClientMessage message = GetParam().request(one_);
+  message.set_key("0123456789abcdef");
+  one_.commit_delay = hours(1);
+  const auto client = one_.engine().connect();
+  client->ask(message, nullptr);
+  one_.run_for(milliseconds(100));
+  one_.kill_daemon(std::numeric_limits<size_t>::max());
+  one_.commit_delay = milliseconds(1);
+  one_.start_daemon();
+  const std::string before = all();
+  message.set_first_sent(one_.machine().now());
+  const rpc::ServerMessage answer = one_.ask(message);
+  EXPECT_TRUE(answer.has_action()) << answer.error().message() << answer.error().detail();
+  EXPECT_EQ(answer.action().failures_size(), 0);
+  EXPECT_EQ(all(), before);
+  EXPECT_EQ(one_.ask(message).action().SerializeAsString(), answer.action().SerializeAsString());
+  message.set_key("fedcba9876543210");
+  EXPECT_EQ(one_.outcome_of(message) != 0, GetParam().refused);
+  EXPECT_EQ(all() != before, GetParam().adds);
+}
+
+void add(google::protobuf::RepeatedPtrField<api::Field>& list,
+         std::initializer_list<std::pair<const char*, const char*>> fields) {
+  for (const auto& [name, value] : fields) {
+    list.Add()->set_name(name);
+    list.rbegin()->set_value(value);
+  }
+}
+rpc::ClientMessage reservation(api::Change change, const std::string& name) {
+  rpc::ClientMessage message;
+  message.mutable_update_reservation()->set_change(change);
+  message.mutable_update_reservation()->set_name(name);
+  if (change == api::CREATE)
+    add(*message.mutable_update_reservation()->mutable_fields(),
+        {{"StartTime", "now+3600"}, {"Duration", "60"}, {"Users", "root"}, {"CoreCnt", "1"}});
+  return message;
+}
+rpc::ClientMessage partition(api::Change change) {
+  rpc::ClientMessage message;
+  message.mutable_update_partition()->set_change(change);
+  message.mutable_update_partition()->set_name("more");
+  return message;
+}
+rpc::ClientMessage trigger() {
+  rpc::ClientMessage message;
+  Trigger& trigger = *message.mutable_set_triggers()->add_triggers();
+  trigger.set_event(TRIGGER_NODE_DOWN);
+  trigger.set_program("/bin/page");
+  return message;
+}
+
+const Keyed kKeyed[] = {
+    {"CreateReservation", [](auto&) { return reservation(api::CREATE, "course"); }},
+    {"CreateReservationWithoutAName", [](auto&) { return reservation(api::CREATE, ""); }, nullptr, false,
+     true},
+    {"DeleteReservation", [](auto&) { return reservation(api::DELETE, "course"); },
+     [](OneMachine& one) { ASSERT_EQ(one.outcome_of(reservation(api::CREATE, "course")), 0u); }},
+    {"CreatePartition", [](auto&) { return partition(api::CREATE); }, nullptr, false, true},
+    {"DeletePartition", [](auto&) { return partition(api::DELETE); },
+     [](OneMachine& one) { ASSERT_EQ(one.outcome_of(partition(api::CREATE)), 0u); }},
+    {"SetTrigger", [](auto&) { return trigger(); }},
+    {"ClearTrigger",
+     [](auto&) {
+       rpc::ClientMessage message;
+       message.mutable_clear_triggers()->set_id(1);
+       return message;
+     },
+     [](OneMachine& one) { ASSERT_EQ(one.outcome_of(trigger()), 0u); }},
+    {"ChangeAccounts",
+     [](OneMachine& one) {
+       rpc::ClientMessage message;
+       message.mutable_update_accounts()->set_version(one.engine().core().accounts->book().version());
+       message.mutable_update_accounts()->add_accounts()->set_name("lab");
+       return message;
+     },
+     nullptr, false},
+};
+
+INSTANTIATE_TEST_SUITE_P(Requests, ResentUnderItsKey, testing::ValuesIn(kKeyed),
+                         [](const auto& one) { return std::string(one.param.name); });
+
+TEST(Keys, AreTheirSendersAndOfOneLength) {
+  OneMachine one;
+  rpc::ClientMessage message = trigger();
+  message.set_key("short");
+  EXPECT_EQ(one.outcome_of(message), uint32_t{kInternal});
+  const auto& answered = *one.engine().core().answered;
+  const uint32_t uid = ::geteuid();
+  message.set_key("0123456789abcdef");
+  EXPECT_EQ(one.outcome_of(message), 0u);
+  EXPECT_TRUE(answered.find(message.key(), uid)->has_value());
+  EXPECT_FALSE(answered.find(message.key(), uid + 1)->has_value());
+  one.clock_offset = 2 * 3600;
+  rpc::ClientMessage other = reservation(api::CREATE, "course");
+  other.set_key("fedcba9876543210");
+  EXPECT_EQ(one.outcome_of(other), 0u);
+  EXPECT_FALSE(answered.find(message.key(), uid)->has_value()) << "it is forgotten";
+}
 
 // That the connection was lost says nothing of what the first daemon had heard.
 TEST(ResentInVain, WhatWasNotDoneIsDone) {
