@@ -100,8 +100,7 @@ TEST(DiskFaults, AJobIsNotStoredWithoutWhatChangedWithIt) {
     const auto stored = one.engine().store().job(job_id);
     return stored && *stored && (*stored)->record.restarts() == 1;
   }));
-  one.kill_daemon();
-  one.start_daemon();
+  one.restart_daemon();
   std::set<uint32_t> runs;
   for (const auto& job : one.accounting())
     if (job.job.record.job_id() == job_id) runs.insert(job.job.record.restarts());

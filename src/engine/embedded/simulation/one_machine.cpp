@@ -1,6 +1,7 @@
 #include "engine/embedded/simulation/one_machine.h"
 
 #include <future>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -25,7 +26,7 @@ OneMachine::OneMachine()
 }
 
 OneMachine::~OneMachine() {
-  step_clients_.clear();
+  other_clients_.clear();
   client_.reset();
   host_.kill();
   engine_.reset();
@@ -60,17 +61,23 @@ void OneMachine::start_daemon() {
 void OneMachine::kill_daemon(size_t made) {
   engine_->finish_commits(made);
   disk_.set_dead(true);
-  step_clients_.clear();
+  other_clients_.clear();
   client_.reset();
   engine_.reset();
   disk_.set_dead(false);
+}
+
+void OneMachine::restart_daemon(Held held) {
+  kill_daemon(held == Held::kStored ? std::numeric_limits<size_t>::max() : 0);
+  commit_delay = std::chrono::milliseconds(1);
+  start_daemon();
 }
 
 void OneMachine::cut_power(uint64_t seed) {
   std::mt19937_64 random(seed);
   disk_.set_dead(true);
   host_.kill();
-  step_clients_.clear();
+  other_clients_.clear();
   client_.reset();
   engine_.reset();
   disk_.set_dead(false);
@@ -85,6 +92,11 @@ rpc::ServerMessage OneMachine::ask(const rpc::ClientMessage& message) {
   });
   MINKE_CHECK(run_until([&] { return last.has_value(); }));
   return *last;
+}
+
+void OneMachine::send(const rpc::ClientMessage& message) {
+  other_clients_.push_back(engine_->connect());
+  other_clients_.back()->ask(message, nullptr);
 }
 
 uint32_t OneMachine::outcome_of(const rpc::ClientMessage& message) {
@@ -113,11 +125,11 @@ void OneMachine::run_step(uint32_t job_id, const std::string& program) {
   spec.set_ntasks(1);
   spec.set_overlap(true);
   bool started = false;
-  step_clients_.push_back(engine_->connect());
-  step_clients_.back()->ask(
+  other_clients_.push_back(engine_->connect());
+  other_clients_.back()->ask(
       message, [&started](const rpc::ServerMessage& answer) { started = answer.step().has_started(); });
   MINKE_CHECK(run_until([&] { return started; }));
-  step_clients_.pop_back();
+  other_clients_.pop_back();
 }
 
 JobRecord OneMachine::record(uint32_t job_id) {

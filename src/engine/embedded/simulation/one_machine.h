@@ -4,7 +4,10 @@
 //   OneMachine one;
 //   const uint32_t job_id = one.submit("run=30");
 //   one.run_for(std::chrono::seconds(5));
-//   one.cut_power();
+//   one.hold_commits();
+//   one.send(cancel(job_id));  // job_requests.h
+//   one.run_for(std::chrono::seconds(5));
+//   one.restart_daemon();
 //   EXPECT_EQ(one.record(job_id).state(), model::JOB_RUNNING);
 //
 // One thread. Only one at a time may exist, because of Disk.
@@ -48,11 +51,18 @@ class OneMachine {
   // `seed` decides which unsynced changes are lost.
   void cut_power(uint64_t seed = 1);
   void start_daemon();  // and its launcher if there is none; returns when it is ready
+  // From here on what is committed waits, until the daemon is killed.
+  void hold_commits() { commit_delay = std::chrono::hours(2); }
+  enum class Held { kLost, kStored };
+  // Kills the daemon and starts the next one. What was held, or under way, is lost, or has reached the disk.
+  void restart_daemon(Held held = Held::kLost);
 
   // Returns the message that is marked as the last.
   rpc::ServerMessage ask(const rpc::ClientMessage& message);
   // The code of the error in the answer; 0: none.
   uint32_t outcome_of(const rpc::ClientMessage& message);
+  // Nobody waits for the answer.
+  void send(const rpc::ClientMessage& message);
   using Change = std::function<void(model::JobSpec& spec)>;
   uint32_t submit(const std::string& program, const Change& change = nullptr);
   // Starts a step of the job; nobody waits for its end.
@@ -79,7 +89,7 @@ class OneMachine {
   LauncherHost host_;
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<Client> client_;
-  std::vector<std::unique_ptr<Client>> step_clients_;
+  std::vector<std::unique_ptr<Client>> other_clients_;
   uint64_t keys_ = 1'000'000'000'000'000;
 };
 

@@ -5,7 +5,6 @@
 
 #include <functional>
 #include <initializer_list>
-#include <limits>
 #include <string>
 #include <utility>
 
@@ -18,6 +17,7 @@
 #include "engine/embedded/accounts/accounts.h"
 #include "engine/embedded/scheduling/nodes.h"
 #include "engine/embedded/scheduling/reservations.h"
+#include "engine/embedded/simulation/job_requests.h"
 #include "engine/embedded/simulation/one_machine.h"
 #include "engine/embedded/state/answered_requests.h"
 #include "model/error.h"
@@ -35,48 +35,6 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 using Request = std::function<rpc::ClientMessage(uint32_t job_id)>;
-
-rpc::ClientMessage cancel(uint32_t job_id) {
-  rpc::ClientMessage message;
-  message.mutable_signal()->mutable_filter()->add_jobs()->set_job_id(job_id);
-  return message;
-}
-rpc::ClientMessage hold(uint32_t job_id) {
-  rpc::ClientMessage message;
-  message.mutable_hold()->add_jobs()->set_job_id(job_id);
-  message.mutable_hold()->set_kind(api::HoldRequest::USER_HOLD);
-  return message;
-}
-rpc::ClientMessage release(uint32_t job_id) {
-  rpc::ClientMessage message = hold(job_id);
-  message.mutable_hold()->set_kind(api::HoldRequest::RELEASE);
-  return message;
-}
-rpc::ClientMessage requeue(uint32_t job_id) {
-  rpc::ClientMessage message;
-  message.mutable_requeue()->add_jobs()->set_job_id(job_id);
-  return message;
-}
-rpc::ClientMessage requeue_and_hold(uint32_t job_id) {
-  rpc::ClientMessage message = requeue(job_id);
-  message.mutable_requeue()->set_hold(true);
-  return message;
-}
-rpc::ClientMessage requeue_as_special(uint32_t job_id) {
-  rpc::ClientMessage message = requeue_and_hold(job_id);
-  message.mutable_requeue()->set_special_exit(true);
-  return message;
-}
-rpc::ClientMessage suspend(uint32_t job_id) {
-  rpc::ClientMessage message;
-  message.mutable_suspend()->add_jobs()->set_job_id(job_id);
-  return message;
-}
-rpc::ClientMessage resume(uint32_t job_id) {
-  rpc::ClientMessage message = suspend(job_id);
-  message.mutable_suspend()->set_resume(true);
-  return message;
-}
 
 struct Row {
   const char* name;
@@ -100,13 +58,10 @@ class Resent : public testing::TestWithParam<Row> {
     }
     one_.run_for(seconds(5));
     sent_ = one_.machine().now();
-    one_.commit_delay = hours(1);
-    const auto client = one_.engine().connect();
-    client->ask(row.request(job_id_), nullptr);
+    one_.hold_commits();
+    one_.send(row.request(job_id_));
     one_.run_for(milliseconds(100));
-    one_.kill_daemon(std::numeric_limits<size_t>::max());
-    one_.commit_delay = milliseconds(1);
-    one_.start_daemon();
+    one_.restart_daemon(OneMachine::Held::kStored);
     one_.run_for(seconds(row.later));
     ASSERT_EQ(one_.record(job_id_).state(), row.state);
     ASSERT_EQ(one_.record(job_id_).restarts(), row.restarts);
@@ -163,13 +118,10 @@ TEST(ResentLate, AnEndedJobIsRequeuedAndHeldOnce) {
   one.run_for(seconds(10));
   ASSERT_EQ(one.record(job_id).state(), JOB_COMPLETE);
   const int64_t sent = one.machine().now();
-  one.commit_delay = hours(1);
-  const auto client = one.engine().connect();
-  client->ask(requeue_and_hold(job_id), nullptr);
+  one.hold_commits();
+  one.send(requeue_and_hold(job_id));
   one.run_for(milliseconds(100));
-  one.kill_daemon(std::numeric_limits<size_t>::max());
-  one.commit_delay = milliseconds(1);
-  one.start_daemon();
+  one.restart_daemon(OneMachine::Held::kStored);
   ASSERT_EQ(one.outcome_of(release(job_id)), 0u);
   one.run_for(seconds(60));
   ASSERT_EQ(one.record(job_id).restarts(), 1u);
@@ -211,13 +163,10 @@ TEST_P(ResentUnderItsKey, ItIsDoneOnceAndAnsweredTheSame) {
   if (GetParam().before) GetParam().before(one_);
   rpc::ClientMessage message = GetParam().request(one_);
   message.set_key("0123456789abcdef");
-  one_.commit_delay = hours(1);
-  const auto client = one_.engine().connect();
-  client->ask(message, nullptr);
+  one_.hold_commits();
+  one_.send(message);
   one_.run_for(milliseconds(100));
-  one_.kill_daemon(std::numeric_limits<size_t>::max());
-  one_.commit_delay = milliseconds(1);
-  one_.start_daemon();
+  one_.restart_daemon(OneMachine::Held::kStored);
   const std::string before = all();
   message.set_first_sent(one_.machine().now());
   const rpc::ServerMessage answer = one_.ask(message);

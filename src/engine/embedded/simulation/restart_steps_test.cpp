@@ -1,12 +1,10 @@
 // What happens to steps when a daemon, its launcher, or the answer to their srun is lost.
 #include <gtest/gtest.h>
 
-#include <limits>
 #include <vector>
 
-#include "api/actions.pb.h"
-#include "api/job_filter.pb.h"
 #include "api/steps.pb.h"
+#include "engine/embedded/simulation/job_requests.h"
 #include "engine/embedded/simulation/one_machine.h"
 #include "engine/embedded/state/tags.pb.h"
 #include "model/job_record.pb.h"
@@ -37,9 +35,7 @@ TEST(RestartSteps, AStepOfAJobThatIsBeingStoppedIsAccountedFor) {
     const uint32_t job_id = one.submit("", [](JobSpec& spec) { spec.set_interactive(true); });
     one.run_for(seconds(5));
     one.run_step(job_id, "run=1000 term=20");
-    rpc::ClientMessage cancel;
-    cancel.mutable_signal()->mutable_filter()->add_jobs()->set_job_id(job_id);
-    ASSERT_EQ(one.outcome_of(cancel), 0u);
+    ASSERT_EQ(one.outcome_of(cancel(job_id)), 0u);
     one.run_for(seconds(1));
     ASSERT_TRUE(one.record(job_id).completing());
     one.kill_daemon();
@@ -74,7 +70,7 @@ TEST(RestartSteps, AStepThatTheEndOfItsJobHasForgottenIsAccountedFor) {
   one.kill_daemon();
   one.host().launcher->launch(order);
   one.run_for(seconds(5));
-  one.commit_delay = std::chrono::hours(1);
+  one.hold_commits();
   one.start_daemon();
   one.run_for(seconds(5));
   EXPECT_FALSE(one.host().launcher->table().all().empty());  // not before it is stored
@@ -101,11 +97,9 @@ TEST(RestartSteps, AStepThatIsStoredAsEndedDoesNotEndAgain) {
   const uint32_t job_id = one.submit("run=1000");
   one.run_for(seconds(5));
   one.run_step(job_id, "run=5");
-  one.commit_delay = std::chrono::hours(1);
+  one.hold_commits();
   one.run_for(seconds(10));
-  one.kill_daemon(std::numeric_limits<size_t>::max());
-  one.commit_delay = milliseconds(1);
-  one.start_daemon();
+  one.restart_daemon(OneMachine::Held::kStored);
   EXPECT_EQ(steps_of(one, job_id).size(), 1u);
   one.run_for(seconds(5));
   EXPECT_EQ(one.record(job_id).usage().user_microseconds(), kMicrosecondsOfTask);
@@ -126,14 +120,11 @@ TEST(RestartSteps, AStepThatCouldNotBeLaunchedSaysWhyWhenItIsAskedForAgain) {
   request.mutable_spec()->set_ntasks(1);
   request.mutable_spec()->set_overlap(true);
   one.disk().set_full(true);  // the launcher's journal does not take it
-  one.commit_delay = std::chrono::hours(1);
-  const auto srun = one.engine().connect();
-  srun->ask(message, nullptr);
+  one.hold_commits();
+  one.send(message);
   one.run_for(seconds(5));
   one.disk().set_full(false);
-  one.kill_daemon(std::numeric_limits<size_t>::max());
-  one.commit_delay = milliseconds(1);
-  one.start_daemon();
+  one.restart_daemon(OneMachine::Held::kStored);
   ASSERT_EQ(steps_of(one, job_id).size(), 1u);
   request.set_resent(true);
   const rpc::ServerMessage answer = one.ask(message);

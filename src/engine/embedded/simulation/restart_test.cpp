@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "engine/embedded/core.h"
+#include "engine/embedded/simulation/job_requests.h"
 #include "engine/embedded/simulation/one_machine.h"
 #include "model/step_record.pb.h"
 #include "rpc/messages.pb.h"
@@ -27,8 +28,7 @@ TEST(Restart, AnAllocationLastsUntilItIsGivenBack) {
   OneMachine one;
   const uint32_t job_id = one.submit("", [](JobSpec& spec) { spec.set_interactive(true); });
   one.run_for(seconds(60));
-  one.kill_daemon();
-  one.start_daemon();
+  one.restart_daemon();
   one.run_for(seconds(60));
   EXPECT_EQ(one.record(job_id).state(), JOB_RUNNING);
   rpc::ClientMessage back;
@@ -62,15 +62,13 @@ TEST(Restart, TheEndOfAStepIsCollectedOnceItIsStored) {
   const uint32_t job_id = one.submit("run=1000");
   one.run_for(seconds(5));
   one.run_step(job_id, "run=5");
-  one.commit_delay = std::chrono::hours(1);
+  one.hold_commits();
   one.run_for(seconds(10));
   const auto known = [&] {
     return one.host().launcher->table().all().contains({{job_id, 0}, STEP_NORMAL, 0});
   };
   EXPECT_TRUE(known());
-  one.kill_daemon();
-  one.commit_delay = milliseconds(1);
-  one.start_daemon();
+  one.restart_daemon();
   one.run_for(seconds(5));
   EXPECT_FALSE(known());
   std::vector<StepRecord> steps;
@@ -90,8 +88,7 @@ TEST(Restart, AJobThatEndsAsNodeFailIsRequeuedByTheNextDaemon) {
   one.engine().core().cluster_events.tell(&ClusterListener::node_down, "node1");
   one.run_for(seconds(5));
   ASSERT_TRUE(one.record(job_id).completing());
-  one.kill_daemon();
-  one.start_daemon();
+  one.restart_daemon();
   one.run_for(seconds(300));
   EXPECT_EQ(one.record(job_id).state(), JOB_COMPLETE);
   EXPECT_EQ(runs_of(one, job_id), (std::vector<uint32_t>{0, 1}));
@@ -120,7 +117,7 @@ TEST(Restart, ARunAfterTheFirstIsLaunchedOnceItsStartIsStored) {
   OneMachine one;
   const uint32_t job_id = one.submit("run=100");
   one.run_for(seconds(10));
-  one.commit_delay = std::chrono::hours(1);
+  one.hold_commits();
   one.kill_launcher();
   one.run_for(seconds(10));
   ASSERT_EQ(one.record(job_id).restarts(), 1u);
@@ -140,18 +137,13 @@ TEST(Restart, AJobThatEndedAndIsRequeuedRunsOnceForEachRequeue) {
   const uint32_t job_id = one.submit("run=5");
   one.run_for(seconds(10));
   ASSERT_EQ(one.record(job_id).state(), JOB_COMPLETE);
-  rpc::ClientMessage again;
-  again.mutable_requeue()->add_jobs()->set_job_id(job_id);
-  one.commit_delay = std::chrono::hours(1);
-  const auto client = one.engine().connect();
-  client->ask(again, nullptr);
+  one.hold_commits();
+  one.send(requeue(job_id));
   one.run_for(seconds(30));
   ASSERT_EQ(one.record(job_id).restarts(), 1u);
-  one.kill_daemon();
-  one.commit_delay = milliseconds(1);
-  one.start_daemon();
+  one.restart_daemon();
   EXPECT_EQ(one.record(job_id).restarts(), 0u);
-  EXPECT_EQ(one.outcome_of(again), 0u);
+  EXPECT_EQ(one.outcome_of(requeue(job_id)), 0u);
   one.run_for(seconds(30));
   EXPECT_EQ(one.record(job_id).state(), JOB_COMPLETE);
   EXPECT_EQ(runs_of(one, job_id), (std::vector<uint32_t>{0, 1}));
@@ -195,24 +187,18 @@ TEST(Restart, ASuspendedJobLendsItsProcessorsOnceThatIsStored) {
   one.run_for(seconds(5));
   ASSERT_EQ(one.record(first).state(), JOB_RUNNING);
   ASSERT_EQ(one.record(second).state(), JOB_PENDING);
-  rpc::ClientMessage suspend;
-  suspend.mutable_suspend()->add_jobs()->set_job_id(first);
-  one.commit_delay = std::chrono::hours(1);
-  const auto client = one.engine().connect();
-  client->ask(suspend, nullptr);
+  one.hold_commits();
+  one.send(suspend(first));
   one.run_for(seconds(5));
   EXPECT_EQ(one.record(second).state(), JOB_PENDING);
-  one.kill_daemon();
-  one.commit_delay = milliseconds(1);
-  one.start_daemon();
+  one.restart_daemon();
   EXPECT_EQ(one.record(first).state(), JOB_RUNNING);
   EXPECT_EQ(one.record(second).state(), JOB_PENDING);
-  EXPECT_EQ(one.outcome_of(suspend), 0u);
+  EXPECT_EQ(one.outcome_of(suspend(first)), 0u);
   one.run_for(seconds(5));
   EXPECT_EQ(one.record(second).state(), JOB_RUNNING);
   one.run_for(seconds(20));
-  suspend.mutable_suspend()->set_resume(true);
-  EXPECT_EQ(one.outcome_of(suspend), 0u);
+  EXPECT_EQ(one.outcome_of(resume(first)), 0u);
   one.run_for(seconds(200));
   EXPECT_EQ(one.record(first).state(), JOB_COMPLETE);
   EXPECT_EQ(one.record(second).state(), JOB_COMPLETE);
@@ -234,14 +220,12 @@ TEST(Restart, AJobThatWasNeverLaunchedIsNotLaunchedInThePlaceOfAnother) {
     const auto stored = one.engine().store().job(job_id);
     return stored && *stored && (*stored)->record.state() == JOB_RUNNING;
   }));
-  one.commit_delay = std::chrono::hours(2);
+  one.hold_commits();
   one.run_for(seconds(3));
   one.disk().set_no_descriptors(false);
   ASSERT_TRUE(one.run_until([&] { return !one.machine().processes().empty(); }));
   ASSERT_EQ(one.record(other).state(), JOB_RUNNING);
-  one.kill_daemon();
-  one.commit_delay = milliseconds(1);
-  one.start_daemon();
+  one.restart_daemon();
   one.run_for(seconds(5));
   EXPECT_EQ(one.record(other).state(), JOB_RUNNING);
   EXPECT_EQ(one.record(job_id).state(), JOB_PENDING);
@@ -266,7 +250,7 @@ TEST(Restart, ATaskThatCouldNotBeLaunchedWaitsInItsArray) {
     range.set_first(0), range.set_last(3), range.set_step(1);
   });
   one.run_for(seconds(10));
-  one.commit_delay = std::chrono::hours(2);
+  one.hold_commits();
   one.disk().set_full(true);
   one.run_for(seconds(11));  // the next one has been started, and its launch refused
   one.kill_daemon();
@@ -275,8 +259,7 @@ TEST(Restart, ATaskThatCouldNotBeLaunchedWaitsInItsArray) {
   one.commit_delay = milliseconds(1);
   one.start_daemon();
   one.run_for(milliseconds(100));
-  one.kill_daemon();
-  one.start_daemon();
+  one.restart_daemon();
   one.run_for(seconds(300));
   size_t completed = 0;
   for (const auto& job : one.accounting())
