@@ -21,6 +21,7 @@
 #include "api/jobs.pb.h"
 #include "api/submission.pb.h"
 #include "engine/fetch.h"
+#include "engine/slurm/queue_text.h"
 #include "engine/slurm/slurm_engine.h"
 #include "engine/slurm/submission_words.h"
 #include "model/error.h"
@@ -97,6 +98,10 @@ Result<api::SubmitReply> SlurmEngine::submit_once(const api::SubmitRequest& requ
   if (!script) return failure(script.error());
   model::JobSpec spec = request.spec();
   spec.set_comment(marked_comment(spec.comment(), mark));
+  const auto known = version();
+  if (!known) return failure(known.error());
+  // There --extra is short for --extra-node-info. It is a text that nothing depends on.
+  if (queue_source(*known) == QueueSource::kTextOfOld) spec.clear_extra();
   std::vector<std::string> words = sbatch_options(spec);
   words.insert(words.begin(), request.test_only() ? "--test-only" : "--parsable");
   words.insert(words.begin(), "sbatch");
