@@ -43,7 +43,7 @@ inline constexpr const char* kLinkNames[] = {"minke",
 
 // The commands that are not Slurm's own, and that work on a real Slurm, too.
 inline constexpr const char* kBesideSlurm[] = {
-    "minke",   "sq",        "seff",     "sqjobs",       "sqkill",
+    "minke",   "sq",        "seff",     "sqsub",        "sqjobs",          "sqkill",
     "sqhosts", "sqsuspend", "sqresume", "avail_wheels", "diskusage_report"};
 
 // The path of the program that runs.

@@ -180,7 +180,7 @@ def test_seff_of_an_ended_job(login):
 def test_env_adds_only_what_the_cluster_lacks(login):
     (login.bin / "seff").write_text("#!/bin/sh\necho \"the cluster's own\"\n")
     (login.bin / "seff").chmod(0o755)
-    shell = 'eval "$(minke env)"; echo "$MINKE_HOME"; for name in squeue sbatch seff sq sqhosts sacct; do command -v $name; done; seff'
+    shell = 'eval "$(minke env)"; echo "$MINKE_HOME"; for name in squeue sbatch seff sq sqsub sacct; do command -v $name; done; seff'
     lines = login.run("bash", "-c", shell, check=0).stdout.splitlines()
     assert lines[0] == "" and lines[-1] == "the cluster's own"
     assert lines[1:4] == [str(login.bin / name) for name in ("squeue", "sbatch", "seff")]
@@ -212,6 +212,8 @@ def test_a_submission_is_the_clusters_own(login):
     tasks = login.run("minke", "sbatch", "-a", "1-3%1", "-o", "task.%a", "--wrap", "echo $SLURM_ARRAY_TASK_ID", check=0).stdout.split()[-1]
     assert login.run("minke", "sbatch", "-W", "-d", f"afterok:{tasks}", "-o", "/dev/null", "--wrap", "exit 3", env={"MINKE_CONFIG": login.quick()}).returncode == 3
     assert [(login.work / f"task.{i}").read_text() for i in (1, 2, 3)] == ["1\n", "2\n", "3\n"]
+    queued = login.run("minke", "sqsub", "-r", "10m", "-o", "sq.out", "-q", "threaded", "-n", "2", "true", check=0).stdout.split()[-1]
+    assert "NumCPUs=2" in login.run("scontrol", "show", "job", queued, check=0).stdout
     tested = login.run("minke", "sbatch", "--test-only", "--wrap", "true", check=0).stderr
     assert re.match(r"sbatch: Job \d+ to start at \S+ using 1 processors on nodes \S+ in partition main", tested), tested
     refused = login.run("minke", "sbatch", "-p", "nowhere", "--wrap", "true")
