@@ -6,8 +6,8 @@
 
 #include <random>
 
-#include "store/store.h"
 #include "store/job_row.h"
+#include "store/store.h"
 #include "store/testing.h"
 
 namespace minke::store {

@@ -1,5 +1,5 @@
-#include "store/job_row.h"
 #include "store/reader.h"
+#include "store/job_row.h"
 
 #include <pthread.h>
 

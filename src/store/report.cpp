@@ -1,5 +1,5 @@
-#include "store/job_row.h"
 #include "store/report.h"
+#include "store/job_row.h"
 
 #include <algorithm>
 #include <limits>
