@@ -130,9 +130,31 @@ TEST_F(RepairTest, AnEmptyFileInPlaceOfADatabaseIsNoNewOne) {
   EXPECT_TRUE(Store::open(path, {.vfs = {}, .signs = {journal}})) << "who removes it means a new one";
 }
 
+// The header of the page follows that of the file: its kind, the first block of freed room, the number of
+// cells, and where they begin. A block has the place of the next one, and its size.
+TEST(Schema, FitsOnTheFirstPageOfALargeDatabaseToo) {
+  const testing::TemporaryDirectory directory;
+  const std::string path = directory.file("minke.db");
+  testing::open_store(path);
+  std::ifstream file(path, std::ios::binary);
+  std::string page(4096, '\0');
+  ASSERT_TRUE(file.read(page.data(), static_cast<std::streamsize>(page.size())));
+  const auto number = [&](size_t at) {
+    return static_cast<unsigned char>(page[at]) << 8 | static_cast<unsigned char>(page[at + 1]);
+  };
+  constexpr size_t kHeader = 100, kBytesOfHeader = 8;
+  constexpr char kLeaf = 13;
+  EXPECT_EQ(page[kHeader], kLeaf);
+  const int tables = number(kHeader + 3);
+  int unused = number(kHeader + 5) - static_cast<int>(kHeader + kBytesOfHeader) - 2 * tables;
+  for (int free = number(kHeader + 1); free != 0; free = number(static_cast<size_t>(free)))
+    unused += number(static_cast<size_t>(free) + 2);
+  EXPECT_GE(unused, 48) << "two bytes more for each of 24 tables that a migration makes in a large database";
+}
+
 TEST_F(RepairTest, SavesWhatIsBeforeTheEndOfAFileThatWasCutOff) {
   const auto size = std::filesystem::file_size(path);
-  for (const auto left : {size - 4096, size / 2 + 7, size / 4 / 4096 * 4096}) {
+  for (const auto left : {size - 4096, size / 2 + 7, size / 3 / 4096 * 4096}) {
     std::filesystem::copy_file(path, path + ".kept");
     std::filesystem::resize_file(path, left);
     const auto done = repair(path);

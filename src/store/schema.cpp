@@ -80,8 +80,8 @@ const Migration kMigrations[] = {
      move_settings, "DROP TABLE settings;"},
     // 5
     {R"sql(
-      CREATE TABLE software_requests(id INTEGER PRIMARY KEY,record BLOB);
-      CREATE TABLE answers(key TEXT PRIMARY KEY,record BLOB)WITHOUT ROWID;
+      CREATE TABLE software(id INTEGER PRIMARY KEY,record);
+      CREATE TABLE done(key PRIMARY KEY,record)WITHOUT ROWID;
     )sql"},
 };
 static_assert(std::size(kMigrations) == kSchema);

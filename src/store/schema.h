@@ -32,7 +32,8 @@
 // alone answers a window of the past; another index has the same by user.
 //
 // The schema fits on the first page, without which nothing can be read: any other page may be damaged, and
-// the rest can be saved (repair.h).
+// the rest can be saved (repair.h). Little of the page is left, so names of new tables are short. In a large
+// database each table takes two bytes more than in a new one.
 //
 // To look at a database by hand:
 //   sqlite3 -readonly FILE 'SELECT run >> 31 AS job_id, outcome, datetime(end_time, "unixepoch") FROM jobs'

@@ -35,8 +35,8 @@ constexpr std::array<TableInfo, kTableCount> kTables = {{
     {"suspended_jobs", "job_id", true, "suspended_job"},
     {"machine", "id", true, "machine"},
     {"commit_probe", "id", true, "commit_probe"},
-    {"software_requests", "id", true, "software_request"},
-    {"answers", "key", false, "answer"},
+    {"software", "id", true, "software_request"},
+    {"done", "key", false, "answer"},
 }};
 
 std::string step_in_words(int64_t step) {
