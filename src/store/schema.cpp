@@ -81,7 +81,7 @@ const Migration kMigrations[] = {
     // 5
     {R"sql(
       CREATE TABLE software(id INTEGER PRIMARY KEY,record);
-      CREATE TABLE done(key PRIMARY KEY,record)WITHOUT ROWID;
+      CREATE TABLE done(key TEXT PRIMARY KEY,record)WITHOUT ROWID;
     )sql"},
 };
 static_assert(std::size(kMigrations) == kSchema);
