@@ -7,11 +7,11 @@
 
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <string>
 #include <thread>
 
 #include "os/fd.h"
+#include "store/testing.h"
 
 namespace minke::engine::slurm {
 namespace {
@@ -20,9 +20,6 @@ namespace {
 class RestServer {
  public:
   explicit RestServer(std::string answer) : answer_(std::move(answer)) {
-    char name[] = "/tmp/minke-rest-XXXXXX";
-    directory_ = ::mkdtemp(name);
-    path_ = directory_ + "/socket";
     listener_.reset(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
@@ -33,7 +30,6 @@ class RestServer {
   }
   ~RestServer() {
     if (thread_.joinable()) thread_.join();
-    std::filesystem::remove_all(directory_);
   }
   const std::string& path() const { return path_; }
   std::string asked() {  // once it has answered
@@ -56,7 +52,9 @@ class RestServer {
     }
   }
 
-  std::string answer_, directory_, path_, asked_;
+  const store::testing::TemporaryDirectory directory_;
+  const std::string path_ = directory_.file("socket");
+  std::string answer_, asked_;
   os::UniqueFd listener_;
   std::thread thread_;
 };

@@ -14,6 +14,7 @@
 
 #include "engine/slurm/programs.h"
 #include "model/error.h"
+#include "store/testing.h"
 
 namespace minke::engine::slurm {
 namespace {
@@ -22,13 +23,6 @@ using namespace std::chrono_literals;
 
 class SharedAnswersTest : public testing::Test {
  protected:
-  void SetUp() override {
-    char name[] = "/tmp/shared-answers-XXXXXX";
-    ASSERT_NE(::mkdtemp(name), nullptr);
-    directory_ = name;
-  }
-  void TearDown() override { std::filesystem::remove_all(directory_); }
-
   SharedAnswers::Question question(std::chrono::milliseconds period) {
     return {.kind = "jobs",
             .ask = [this](const SharedAnswers::TakePart& give) -> Status {
@@ -55,7 +49,9 @@ class SharedAnswersTest : public testing::Test {
     return parts;
   }
 
-  std::string directory_, problem_;
+  const store::testing::TemporaryDirectory temporary_;
+  const std::string directory_ = temporary_.path();
+  std::string problem_;
   int asked_ = 0;
 };
 

@@ -11,6 +11,7 @@
 #include "api/updates.pb.h"
 #include "engine/embedded/accounts/accounts.h"
 #include "engine/embedded/simulation/engine.h"
+#include "engine/embedded/simulation/job_requests.h"
 #include "engine/embedded/simulation/three_nodes.h"
 #include "rpc/messages.pb.h"
 #include "store/store.h"
@@ -83,9 +84,7 @@ uint32_t RequestTest::submit(uint32_t uid, const Change& change) {
 }
 
 rpc::RequestEnvelope RequestTest::cancel(uint32_t job_id) {
-  rpc::ClientMessage message;
-  message.mutable_signal()->mutable_filter()->add_jobs()->set_job_id(job_id);
-  return message;
+  return simulation::cancel(job_id);
 }
 
 rpc::RequestEnvelope RequestTest::update(uint32_t job_id, const std::string& name, const std::string& value) {
