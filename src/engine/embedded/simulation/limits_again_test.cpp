@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "accounts/testing.h"
 #include "api/accounts.pb.h"
 #include "engine/embedded/accounts/accounts.h"
 #include "engine/embedded/scheduling/scheduling.h"
@@ -26,15 +27,10 @@ class LimitsAgainTest : public RequestTest {
     api::UpdateAccountsRequest& update = change.body<api::UpdateAccountsRequest>();
     update.add_accounts()->set_name("lab");
     AssociationRecord& lab = *update.add_associations();
-    lab.set_account("lab");
-    lab.set_parent_account("root");
-    lab.set_shares(1);
+    lab = accounts::testing::account("lab", "root");
     lab.mutable_limits()->set_grp_jobs(1);
     update.add_users()->set_name(std::to_string(kAlice));
-    AssociationRecord& one = *update.add_associations();
-    one.set_account("lab");
-    one.set_user(std::to_string(kAlice));
-    one.set_shares(1);
+    *update.add_associations() = accounts::testing::member(std::to_string(kAlice), "lab");
     ASSERT_EQ(outcome(kRoot, change), 0u) << what_was_said();
     for (uint32_t i = 0; i < kJobs; ++i) {
       jobs_.push_back(submit(kAlice, [i](JobSpec& spec) {

@@ -1,6 +1,7 @@
 // Priorities: their terms, when they change, and that they decide which job starts.
 #include "engine/embedded/scheduling/priorities.h"
 
+#include "accounts/testing.h"
 #include "api/accounts.pb.h"
 #include "api/actions.pb.h"
 #include "api/job_filter.pb.h"
@@ -138,16 +139,10 @@ TEST_F(PrioritiesTest, WhoHasUsedMuchComesLater) {
   rpc::RequestEnvelope change = change_of_accounts();
   api::UpdateAccountsRequest& update = change.body<api::UpdateAccountsRequest>();
   update.add_accounts()->set_name("lab");
-  AssociationRecord& lab = *update.add_associations();
-  lab.set_account("lab");
-  lab.set_parent_account("root");
-  lab.set_shares(1);
+  *update.add_associations() = accounts::testing::account("lab", "root");
   for (const uint32_t uid : {kAlice, kBob}) {
     update.add_users()->set_name(std::to_string(uid));
-    AssociationRecord& one = *update.add_associations();
-    one.set_account("lab");
-    one.set_user(std::to_string(uid));
-    one.set_shares(1);
+    *update.add_associations() = accounts::testing::member(std::to_string(uid), "lab");
   }
   ASSERT_EQ(outcome(kRoot, change), 0u) << what_was_said();
   EXPECT_EQ(outcome(kAlice, cancel(filler_)), 0u);
