@@ -11,12 +11,12 @@ import traceback
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from context import Context  # noqa: E402
-from parts import (array, confinement, core, environments, memory, passes, rest, sacct, simulate,  # noqa: E402
-                   singles, squeue, srun, storage, submit, under_attack)
+from parts import (array, confinement, core, environments, memory, on_slurm, passes, portal, rest, sacct,  # noqa: E402
+                   simulate, singles, squeue, srun, storage, submit, under_attack)
 from report import Report  # noqa: E402
 
-PARTS = (array, confinement, singles, srun, squeue, sacct, submit, rest, memory, core, passes, simulate, storage,
-         environments, under_attack)
+PARTS = (array, confinement, singles, srun, squeue, on_slurm, sacct, submit, rest, memory, core, passes, simulate,
+         storage, environments, portal, under_attack)
 PEERS = ("xargs", "parallel", "tsp", "slurm")
 
 
@@ -32,6 +32,7 @@ def main() -> int:
     parser.add_argument("--steps", type=int, default=500, help="srun true in one allocation")
     parser.add_argument("--slurm-steps", type=int, default=100)
     parser.add_argument("--queued", type=int, default=100_000, help="jobs in the queue that squeue shows")
+    parser.add_argument("--slurm-queued", type=int, default=100_000, help="jobs that wait in a Slurm with 10,000 nodes")
     parser.add_argument("--finished-jobs", type=int, default=1_000_000, help="jobs in the record that sacct reads")
     parser.add_argument("--submissions", type=int, default=200, help="sbatch calls that are timed")
     parser.add_argument("--memory-jobs", type=int, default=200_000)
@@ -50,7 +51,7 @@ def main() -> int:
     if options.quick:
         options.repeats = 1
         options.attack_seconds = min(options.attack_seconds, 5)
-        for name in ("jobs", "slurm_jobs", "steps", "slurm_steps", "queued", "submissions", "memory_jobs", "core_jobs",
+        for name in ("jobs", "slurm_jobs", "steps", "slurm_steps", "queued", "slurm_queued", "submissions", "memory_jobs", "core_jobs",
                      "finished_jobs", "small_files", "large_file_mib"):
             setattr(options, name, max(20, getattr(options, name) // 10))
 

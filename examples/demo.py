@@ -178,6 +178,24 @@ def demonstrate(cluster: Cluster) -> bool:
     return all(held for held, _ in outcome)
 
 
+def show_portal(cluster: Cluster) -> None:
+    """The same in a browser. On a terminal it stays until Ctrl+C, or nobody uses it; else only its beginning is shown."""
+    print("\n$ minke portal", flush=True)
+    portal = subprocess.Popen(["minke", "portal", "--unused", "30"], env=cluster.environment, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, text=True, start_new_session=True)
+    try:
+        while line := portal.stdout.readline():
+            print(line, end="", flush=True)
+            if "http://localhost" in line and not (sys.stdin.isatty() and sys.stdout.isatty()):
+                return
+    except KeyboardInterrupt:
+        print()
+    finally:
+        portal.terminate()
+        portal.wait()
+        portal.stdout.close()
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--minke", type=pathlib.Path, default=HERE.parent / "build/minke")
@@ -200,6 +218,8 @@ def main() -> int:
     began = time.monotonic()
     try:
         good = demonstrate(cluster)
+        seconds = time.monotonic() - began
+        show_portal(cluster)
     except KeyboardInterrupt:
         print("\ninterrupted: stopping the cluster", file=sys.stderr)
         return 130
@@ -210,7 +230,7 @@ def main() -> int:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         print(f"\n$ {shlex.join(stop)}", flush=True)
         subprocess.run(stop, env=cluster.environment)
-    print(f"{'all of it held' if good else 'something above did NOT hold'}; {time.monotonic() - began:.0f} s")
+    print(f"{'all of it held' if good else 'something above did NOT hold'}; {seconds:.0f} s")
     return 0 if good else 1
 
 

@@ -17,6 +17,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "bench"))
 from peers.slurm import LoopbackSlurm, Ports, TUNED  # noqa: E402
+import processes  # noqa: E402
 from wire import Wire  # noqa: E402
 
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -50,6 +51,14 @@ time.sleep(float(sys.argv[2]) if len(sys.argv) > 2 else 0)
 # A busy or slow machine may take so many times as long as a test says. What must end before that lasts longer still:
 # jobs that wait for their end sleep for ten minutes and more.
 PATIENCE = 4
+
+
+def written(path: pathlib.Path) -> bool:
+    """Something stands in the file: a shell opens it before a command writes into it."""
+    try:
+        return path.stat().st_size > 0
+    except FileNotFoundError:
+        return False
 
 
 def poll(condition, seconds: float = 30, what: str = "it"):
@@ -178,13 +187,13 @@ class Cluster(Commands):
             pid = int((self.home / f"{name}.pid").read_text())
         except (OSError, ValueError):
             return None
-        return None if has_ended(pid) else pid
+        return None if processes.has_ended(pid) else pid
 
     def kill(self, name: str = "minked") -> None:
         """kill -9, and gone."""
         if pid := self.pid(name):
             os.kill(pid, signal.SIGKILL)
-            poll(lambda: has_ended(pid), 10, f"the end of {name}")
+            poll(lambda: processes.has_ended(pid), 10, f"the end of {name}")
 
     def wire(self, **options) -> Wire:
         return Wire(self.home, **options)
@@ -213,23 +222,8 @@ class Cluster(Commands):
 
     def processes(self) -> list[int]:
         """Processes whose environment names this cluster's home, but for the tests themselves."""
-        mark = f"MINKE_HOME={self.home}".encode()
-        found = []
-        for entry in pathlib.Path("/proc").iterdir():
-            if entry.name.isdigit() and int(entry.name) != os.getpid():
-                try:
-                    if mark in (entry / "environ").read_bytes().split(b"\0") and not has_ended(int(entry.name)):
-                        found.append(int(entry.name))
-                except OSError:
-                    continue
-        return found
-
-
-def has_ended(pid: int) -> bool:
-    try:
-        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] in "ZX"
-    except OSError:
-        return True
+        return [pid for pid in processes.all_processes() if pid != os.getpid()
+                and processes.environment(pid).get("MINKE_HOME") == str(self.home) and not processes.has_ended(pid)]
 
 
 def configuration(machine: Machine) -> str:

@@ -14,7 +14,10 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 def pytest_addoption(parser):
     parser.addoption("--reference", action="store_true", help="run what is Slurm's on a real Slurm, not on Minke")
+    parser.addoption("--slurm", default="22.05,24.11", help="the releases of Slurm to compare with: 22.05,24.11,26.05")
+    parser.addoption("--clients", action="store_true", help="run the recipes of docs/clients.md, with clients from their registries")
     parser.addoption("--vm", action="store_true", help="run the tests in the virtual machine")
+    parser.addoption("--long", action="store_true", help="more of what takes long: larger numbers, other seeds")
 
 
 def pytest_collection_modifyitems(config, items):
@@ -25,6 +28,23 @@ def pytest_collection_modifyitems(config, items):
             own = item.get_closest_marker("minke_only") or getattr(item.module, "MINKE_ONLY", False)
             if own or "cluster" not in item.fixturenames:
                 item.add_marker(pytest.mark.skip(reason="about Minke itself"))
+
+
+class LastOrder:
+    """Releases of Slurm one after the other, and at the end of each what looks back at all of its tests. pytest has its own
+    idea of their order, and applies it after the hooks of this file."""
+    @staticmethod
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(items):
+        def place(item):
+            release = getattr(item, "callspec", None) and item.callspec.params.get("release")
+            return release or "", item.get_closest_marker("looks_back") is not None
+        items.sort(key=place)
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "looks_back: runs behind all other tests of its release of Slurm")
+    config.pluginmanager.register(LastOrder(), "last-order")
 
 
 @pytest.hookimpl(hookwrapper=True)

@@ -8,9 +8,10 @@ import urllib.request
 import pytest
 
 from cluster import poll
+from processes import parent_of
 from shared import NEEDS_ROOT, Shared
 from test_attack_work import assert_about_linear, cost
-from test_shared_proxy import HOST, job as proxied_job, machine, parent_of, processes, relays  # noqa: F401  the fixture
+from test_shared_proxy import HOST, job as proxied_job, machine, processes, relays  # noqa: F401  the fixture
 
 MINKE_ONLY = True
 pytestmark = [NEEDS_ROOT, pytest.mark.usefixtures("undisturbed")]
@@ -191,7 +192,7 @@ def test_the_relay_of_a_job_has_no_rights_and_no_way_to_get_any(machine):  # noq
     poll((machine.alice.work / "asked").exists, 60, "the first request")
     mine = relays(machine)
     assert mine
-    programs = [pid for pid in processes("/usr/bin/tinyproxy") if int(parent_of(pid)) in mine]
+    programs = [pid for pid in processes("/usr/bin/tinyproxy") if parent_of(pid) in mine]
     assert programs
     for pid in (*mine, *programs):
         status = dict(line.split(":\t", 1) for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines() if ":\t" in line)

@@ -537,10 +537,13 @@ def test_what_others_ask_is_not_told(private):
 
 def test_a_dependency_does_not_tell_of_anothers_job(private):
     job = private.alice.submit("true", "--hold")
-    own = private.bob.sbatch("--hold", f"--dependency=afterok:{job}", "--wrap", "true")
-    never = private.bob.sbatch("--hold", "--dependency=afterok:3999999", "--wrap", "true")
+    own = private.bob.sbatch("--hold", f"--dependency=afterany:{job}", "--wrap", "true")
+    never = private.bob.sbatch("--hold", "--dependency=afterany:3999999", "--wrap", "true")
     shown = [private.bob.job(one)["Dependency"].replace(str(job), "JOB").replace("3999999", "JOB") for one in (own, never)]
     assert shown[0] == shown[1], shown
+    refused = [private.bob.run("sbatch", f"--dependency=afterok:{one}", "--wrap", "true") for one in (job, 3999999)]
+    assert all(done.returncode == 1 for done in refused)
+    assert refused[0].stderr.replace(str(job), "JOB") == refused[1].stderr.replace("3999999", "JOB")
     private.alice.run("scancel", job)
     private.bob.run("scancel", "--me")
 

@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 
-from cluster import poll
+from cluster import ROOT, poll
 from shared import NAMES, NEEDS_ROOT, Shared, passable_directory
 from wire import frame, greeting, protocol
 
@@ -584,9 +584,11 @@ def test_pipes_that_nobody_reads_hold_nobody_up(shared):
 
 @pytest.fixture
 def small():
-    """A cluster whose jobs have their directories on the disk that it keeps its own records on, of 24 MiB."""
+    """A cluster whose jobs have their directories on the disk that it keeps its own records and program on, with 4 MiB left."""
     disk = passable_directory()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m,mode=0755", "tmpfs", str(disk)], check=True)
+    program = pathlib.Path(os.environ.get("MINKE", ROOT / "build/minke"))
+    size = program.stat().st_size + (4 << 20)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size},mode=0755", "tmpfs", str(disk)], check=True)
     one = None
     try:
         one = Shared(parent=str(disk))

@@ -168,3 +168,25 @@ def test_prrte(cluster):
 def test_milatools(cluster):
     done = cluster.run("salloc", "true", check=0)
     assert re.search(r"job allocation [0-9]+", done.stderr)
+
+
+def test_skypilot(cluster):
+    """What its adaptor of 0.14.1 sends over ssh, and what it reads from the answers."""
+    script = cluster.script("#SBATCH --nodes=2\n#SBATCH --time=10\nsleep 600\n")
+    text = cluster.run("sbatch", "--partition=main", "--job-name=sky", script, check=0).stdout
+    job = re.search(r"Submitted batch job (\d+)", text)[1]
+    cluster.wait_state(job, "RUNNING")
+    ask = lambda *words: cluster.run(*words, check=0).stdout.split()
+    assert ask("squeue", "-h", "--only-job-state", "--jobs", job, "-o", "%T") == ["RUNNING"]
+    assert ask("squeue", "-h", "--name", "sky", "-o", "%T") == ["RUNNING"]
+    assert ask("squeue", "-h", "--jobs", job, "--states", "all", "-o", "%r") == ["None"]
+    assert ask("squeue", "-h", "--jobs", job, "-o", "%N") == ["n[1-2]"]
+    assert ask("sinfo", "-h", "--Node", "-o", f"%N{US}%t{US}%P")[0].split(US)[0] == "n1"
+    assert any(word.startswith("NodeAddr=") for word in ask("scontrol", "show", "node=n1"))
+    assert f"StepId={job}.batch" in poll(lambda: ask("scontrol", "-o", "show", "step", job))
+    assert ask("srun", "--unbuffered", "--overlap", f"--jobid={job}", "--nodes=1", "--ntasks=1", "--nodelist=n2",
+               "printenv", "SLURM_NODEID", "SLURM_JOB_ID") == ["0", job]
+    cluster.run("scancel", "--name", "sky", check=0)
+    cluster.wait_end(job)
+    gone = cluster.run("scancel", "--full", "--signal", "TERM", "99999999", check=1)
+    assert "Invalid job id specified" in gone.stderr

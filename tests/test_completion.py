@@ -22,7 +22,6 @@ def test_options(cluster):
     assert completed(cluster, "salloc", "--arr") == []
     assert completed(cluster, "srun", "--mult") == ["--multi-prog"] or completed(cluster, "srun", "--label")
     assert completed(cluster, "/some/where/srun", "-n2", "--unbuf") == ["--unbuffered"]
-    assert completed(cluster, "sbatch", "--container") == []  # refused, so not offered
 
 
 def test_commands_that_look(cluster):

@@ -8,7 +8,8 @@ import signal
 
 import pytest
 
-from cluster import HOG, has_ended, poll
+from cluster import HOG, poll
+from processes import has_ended, name_and_state
 
 MINKE_ONLY = True
 
@@ -185,9 +186,9 @@ def test_nothing_escapes_a_signal(confined):
     job = confined.submit("./escape escaped\nsleep 100")
     pid = int(poll(lambda: (confined.work / "escaped").exists() and (confined.work / "escaped").read_text()))
     confined.run("scontrol", "suspend", job, check=0)
-    poll(lambda: pathlib.Path(f"/proc/{pid}/stat").read_text().split()[2] == "T", 10, "that it is stopped")
+    poll(lambda: name_and_state(pid)[1] == "T", 10, "that it is stopped")
     confined.run("scontrol", "resume", job, check=0)
-    poll(lambda: pathlib.Path(f"/proc/{pid}/stat").read_text().split()[2] == "S", 10, "that it goes on")
+    poll(lambda: name_and_state(pid)[1] == "S", 10, "that it goes on")
     confined.run("scancel", job, check=0)
     poll(lambda: has_ended(pid), 10, "its end")
 

@@ -11,7 +11,8 @@ import time
 
 import pytest
 
-from cluster import has_ended, poll
+from cluster import poll, written
+from processes import has_ended
 
 MINKE_ONLY = True
 SHORT, LONG, KILLS = 500, 4, 100
@@ -207,7 +208,7 @@ def test_steps_in_a_job_while_the_daemon_is_killed(cluster):
 def test_step_that_ended_while_nothing_could_be_stored(cluster):
     """It is asked for again before its end is in the store: it does not run again."""
     step = cluster.start("srun", "sh", "-c", "echo x >> runs; while [ ! -e finish ]; do sleep 0.05; done; touch ended")
-    poll(lambda: (cluster.work / "runs").exists())
+    poll(lambda: written(cluster.work / "runs"))
     with contextlib.closing(sqlite3.connect(cluster.home / "minke.db", isolation_level=None, timeout=120)) as other:
         other.execute("BEGIN IMMEDIATE")
         (cluster.work / "finish").touch()

@@ -24,7 +24,7 @@ def tables_of_records(database) -> dict[str, str]:
                for name, in database.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall()}
     # Nothing is ever read from the probe; a series is read when it is asked for.
     return {name: keys[0] for name, keys in columns.items()
-            if len(keys) == 2 and keys[1] == "record" and name not in ("commit_probe", "series")}
+            if len(keys) == 2 and keys[1] == "record" and name not in ("probe", "series")}
 
 
 def log_of(cluster) -> str:

@@ -4,7 +4,8 @@ import time
 
 import pytest
 
-from cluster import has_ended, poll
+from cluster import poll
+from processes import has_ended
 
 
 def started(cluster, job, file="started"):
@@ -279,7 +280,7 @@ def test_salloc_whose_allocation_is_cancelled(cluster):
     cluster.run("scancel", job, check=0)
     _, told = held.communicate(timeout=120)
     assert held.returncode == 0
-    assert told == f"salloc: Granted job allocation {job}\nsalloc: Job allocation {job} has been revoked.\n"
+    assert told == f"salloc: Granted job allocation {job}\nsalloc: Nodes n1 are ready for job\nsalloc: Job allocation {job} has been revoked.\n"
 
 
 @pytest.mark.timeout(1800)

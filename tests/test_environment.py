@@ -146,8 +146,8 @@ def test_umask_variable(cluster):
 
 def test_get_user_env(cluster, tmp_path):
     (tmp_path / "plain").mkdir()
-    job = cluster.sbatch("--get-user-env=5L", "--output=o", "--wrap", "echo $HOME $FROM_SUBMITTER",
-                         env={"FROM_SUBMITTER": "yes"})
+    job = cluster.sbatch("--output=o", "--wrap", "echo $HOME $FROM_SUBMITTER",
+                         env={"FROM_SUBMITTER": "yes", "SBATCH_GET_USER_ENV": "5L"})
     assert cluster.output(job, "o").split()[-1] == "yes"
 
 

@@ -10,7 +10,8 @@ import subprocess
 
 import pytest
 
-from cluster import Cluster, Machine, has_ended, poll
+from cluster import Cluster, Machine, poll
+from processes import command_line, has_ended
 
 MINKE_ONLY = True
 
@@ -80,13 +81,6 @@ def take_inodes(place: pathlib.Path) -> pathlib.Path:
         return directory
 
 
-def command_line(pid: int) -> str:
-    try:
-        return pathlib.Path(f"/proc/{pid}/cmdline").read_text(errors="replace")
-    except (FileNotFoundError, ProcessLookupError):
-        return ""
-
-
 def test_submission(small_disk):
     cluster = small_disk
     kept = cluster.submit("echo kept", "--hold")
@@ -110,7 +104,7 @@ def test_end_of_a_job(small_disk):
     poll(lambda: (cluster.work / "started").exists())
     filler = fill(cluster.directory)
     (cluster.work / "finish").touch()
-    poll(lambda: not any("slurm_script" in command_line(pid) for pid in cluster.processes()))
+    poll(lambda: not any("slurm_script" in " ".join(command_line(pid)) for pid in cluster.processes()))
     filler.unlink()
     assert cluster.wait_end(job)["ExitCode"] == "3:0"
     assert cluster.sacct("-X", "-j", job) == [[str(job), "FAILED", "3:0"]]

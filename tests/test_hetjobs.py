@@ -3,7 +3,7 @@ import re
 
 import pytest
 
-from cluster import ENDED, poll
+from cluster import ENDED, poll, written
 
 HET = """#!/bin/bash
 #SBATCH -n1 --mem=100
@@ -102,7 +102,7 @@ def test_suspended_as_one(cluster):
 @pytest.mark.minke_only
 def test_requeued_as_one(cluster):
     job = submit(cluster, "echo ran >> runs; [ $(wc -l < runs) = 2 ] || while :; do sleep 0.1; done")
-    poll(lambda: (cluster.work / "runs").exists())
+    poll(lambda: written(cluster.work / "runs"))
     cluster.run("scontrol", "requeue", job, check=0)
     poll(lambda: states(cluster, job) == ["COMPLETED", "COMPLETED"])
     assert (cluster.work / "runs").read_text() == "ran\nran\n"
@@ -199,3 +199,15 @@ def test_srun_asks_for_a_job_of_several_components(cluster):
 def test_components_have_nodes_of_their_own(cluster):
     done = cluster.run("salloc", "-Q", "-N1", ":", "-N1", "squeue", "-h", "-o", "%N", check=0)
     assert sorted(done.stdout.split()) == ["n1", "n2"]
+
+
+def test_a_filter_finds_the_whole_by_its_first_component(cluster):
+    job = cluster.sbatch("--hold", "-J", "one", ":", "-J", "two", "--wrap=true")
+    refused = cluster.run("scancel", "-n", "two", check=1)
+    assert "Operation not permitted on individual component of heterogeneous job" in refused.stderr
+    assert states(cluster, job) == ["PENDING", "PENDING"]
+    cluster.run("scancel", "-n", "one", check=0)
+    assert states(cluster, job) == ["CANCELLED", "CANCELLED"]
+    job = cluster.sbatch("--hold", ":", "--wrap=true")
+    assert cluster.run("scancel", "--me", check=0).stderr == ""
+    assert states(cluster, job) == ["CANCELLED", "CANCELLED"]

@@ -8,7 +8,8 @@ import subprocess
 
 import pytest
 
-from cluster import ROOT, Machine, has_ended, plain_environment, poll
+from cluster import ROOT, Machine, plain_environment, poll
+from processes import has_ended
 
 MINKE_ONLY = True
 

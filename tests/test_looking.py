@@ -111,10 +111,10 @@ def test_show_job(cluster):
                 "TimeLimit": "00:05:00", "Partition": "main", "NodeList": "n1", "BatchHost": "n1", "NumNodes": "1",
                 "NumCPUs": "1", "MinMemoryNode": "100M", "WorkDir": str(cluster.work), "Requeue": "1", "Restarts": "0",
                 "Command": f"{cluster.work}/job.sh", "StdOut": f"{cluster.work}/slurm-{job}.out",
-                "StdErr": f"{cluster.work}/slurm-{job}.out", "StdIn": "/dev/null", "BatchFlag": "1"}
+                "StdErr": "", "StdIn": "/dev/null", "BatchFlag": "1"}
     assert {name: fields.get(name) for name in expected} == expected
     assert re.match(rf"{USER}\(\d+\)", fields["UserId"])
-    assert re.search(r"cpu=1,mem=100M,node=1,billing=1", fields["TRES"])
+    assert re.search(r"cpu=1,mem=100M,node=1,billing=1", fields["AllocTRES"])
     assert cluster.run("scontrol", "show", "job", job, check=0).stdout.startswith(f"JobId={job} JobName=named\n   UserId=")
 
 
@@ -274,7 +274,7 @@ def test_clusters_have_names(cluster):
 def test_newer_options(cluster):
     cluster.submit("true", "--hold", "--wckey=w1", "--comment=c")
     assert cluster.queue("--notme") == []
-    assert cluster.run("squeue", "--only-job-state", "-h", check=0).stdout.split() == ["1", "PENDING"]
+    assert cluster.run("squeue", "--only-job-state", "-h", check=0).stdout.split() == ["1", "PD"]
     assert "jobarrayid" in cluster.run("squeue", "--helpformat", check=0).stdout.split()
     assert "nodehost" in cluster.run("sinfo", "--helpFormat", check=0).stdout.split()
     assert cluster.run("sinfo", "-h", "-O", "all", check=0).stdout.count("|") > 30
@@ -469,7 +469,7 @@ def test_gpus_are_listed_once(cluster):
     """Who adds up gres/gpu and gres/gpu:a100 counts no GPU twice: AccountingStorageTRES names the first only."""
     job = cluster.submit("sleep 600", "--gpus=2")
     cluster.wait_state(job, "RUNNING")
-    shown = cluster.job(job)["TRES"], cluster.run("squeue", "-h", "-O", "tres-alloc:100").stdout, \
+    shown = cluster.job(job)["AllocTRES"], cluster.run("squeue", "-h", "-O", "tres-alloc:100").stdout, \
         cluster.run("scontrol", "show", "node").stdout, cluster.run("sacct", "-nP", "-o", "reqtres,alloctres").stdout
     for text in shown:
         assert "gres/gpu=2" in text and "gres/gpu:" not in text, text

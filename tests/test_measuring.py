@@ -198,8 +198,12 @@ def test_metrics(gpu_cluster, ports):  # noqa: F811
     user = cluster.run("id", "-un").stdout.strip()
     for line in ("slurm_jobs 6", "slurm_jobs_running 1", "slurm_jobs_pending 5", "slurm_jobs_hold 5",
                  "slurm_jobs_gpus_alloc 1", 'slurm_partition_jobs_running{partition="main"} 1',
-                 f'slurm_user_jobs_pending{{username="{user}"}} 5', "slurm_nodes 1", "slurm_nodes_mixed 1",
-                 'slurm_node_gpus_alloc{node="n1"} 1', 'slurm_node_cpus{node="n1"} 4'):
+                 f'slurm_user_jobs_pending{{username="{user}",user="{user}"}} 5', "slurm_nodes 1", "slurm_nodes_mixed 1",
+                 'slurm_node_gpus_alloc{node="n1"} 1', 'slurm_node_cpus{node="n1"} 4',
+                 # The names of prometheus-slurm-exporter.
+                 "slurm_queue_pending 5", "slurm_queue_running 1", "slurm_cpus_alloc 1", "slurm_cpus_idle 3", "slurm_cpus_total 4",
+                 "slurm_gpus_alloc 1", "slurm_nodes_mix 1", 'slurm_node_cpu_alloc{node="n1",status="mixed"} 1',
+                 'slurm_partition_cpus_total{partition="main"} 4', f'slurm_user_cpus_running{{user="{user}"}} 1'):
         assert f"\n{line}\n" in text, line
     assert re.search(rf'slurm_job_utilization_gpu{{slurmjobid="{running}",user="{user}",account="[^"]*",gpu="0",'
                      r'gpu_type="h100",gpu_uuid="GPU-aaa"} 80\n', text), text

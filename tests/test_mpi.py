@@ -97,6 +97,17 @@ def test_what_the_program_is_linked_with(cluster, programs, kind):
 
 
 @pytest.mark.minke_only
+def test_interpreters_are_offered_pmix(cluster):
+    """What a script will load nobody knows; people run mpi4py by `srun python script.py`."""
+    script = cluster.script("#!/usr/bin/env python3\nimport os\nprint(os.environ.get('PMIX_RANK'))\n", "rank.py")
+    script.chmod(0o755)
+    for program in (["python3", script], [script]):
+        assert sorted(cluster.run("srun", "-n2", *program, check=0).stdout.split()) == ["0", "1"]
+        assert cluster.run("srun", "-n1", *program, check=0).stdout == "None\n"
+    assert cluster.run("srun", "--mpi=none", "-n2", "python3", script, check=0).stdout == "None\nNone\n"
+
+
+@pytest.mark.minke_only
 @pytest.mark.machine(extra='[[partition]]\nname = "dark"\nnodes = "n[1-2]"\noffline = true\n')
 @pytest.mark.parametrize("kind", ["mpich", "openmpi"])
 def test_nodes_without_a_network(cluster, programs, kind):

@@ -248,9 +248,10 @@ def test_small_words(cluster):
     assert missing.stderr == "scontrol: error: No jobs with user ID 1 and name 'mine'\n"
     update(cluster, "jobname=mine", "priority=77")
     assert cluster.job(job)["Priority"] == "77"
-    for word in "priority=0", "nice=5":
-        refused = update(cluster, f"jobid={job}", word, check=1)
-        assert refused.stderr == f"Job has already finished for job {job}\n"
+    refused = update(cluster, f"jobid={job}", "priority=0", check=1)
+    assert refused.stderr == f"Job has already finished for job {job}\n"
+    update(cluster, f"jobid={job}", "nice=5")
+    assert cluster.job(job)["Nice"] == "5"
     said = cluster.run("scancel", "--verbose", "--batch", "--signal=CONT", job, check=0).stderr
     assert f"scancel: Signal 18 to batch job {job}\n" in said
     gone = cluster.run("scancel", "--interactive", 9999, check=1)
@@ -290,7 +291,7 @@ def test_billing_weights_of_a_partition(cluster):
     assert "TRESBillingWeights=CPU=2,Mem=1G" in partition(cluster)
     job = cluster.submit("sleep 600", "--mem=1G")
     cluster.wait_state(job, "RUNNING")
-    assert "billing=3" in cluster.job(job)["TRES"]
+    assert "billing=3" in cluster.job(job)["ReqTRES"]
     cluster.kill()
     assert "TRESBillingWeights=CPU=2,Mem=1G" in partition(cluster)
     wrong = cluster.run("scontrol", "update", "partitionname=main", "tresbillingweights=cpu=abc", check=1)

@@ -6,7 +6,8 @@ import subprocess
 
 import pytest
 
-from cluster import Commands, LoopbackSlurm, Machine, has_ended, plain_environment, poll
+from cluster import Commands, LoopbackSlurm, plain_environment, poll
+from processes import has_ended
 from shared import NEEDS_ROOT, Shared
 
 MINKE_ONLY = True
@@ -302,7 +303,7 @@ def test_several(cluster, hooks, tmp_path):
     config.write_text(config.read_text() + f'[prolog]\nprolog = ["{hooks.program}", "{directory}/*"]\n')
     job = cluster.submit("true")
     poll(lambda: cluster.queue(format="%t %r") == ["PD launch failed requeued held"], what="that it is held")
-    assert (hooks.directory / "said").read_text() == "one\ntwo\n"  # none follows one that failed
+    assert (hooks.directory / "said").read_text() == "three\ntwo\n"  # from z to a; none follows one that failed
     assert hooks.log() == [f"begin prolog_slurmd {job} n1", f"end prolog_slurmd {job} n1"]
 
 
@@ -415,8 +416,8 @@ def test_task_prolog_and_epilog(cluster, hooks):
         "hello there", "two", "batch HOOKED=a=b c SPACED=1 INDENTED=", "hello there", "two",
         "step HOOKED=a=b c GONE= SPACED=1", "rc 5"]
     uid = os.getuid()
-    assert hooks.log() == [f"prolog prolog_task  {uid}", f"prolog prolog_task 0 {uid}", "epilog epilog_task 0",
-                           "epilog epilog_task "]
+    assert hooks.log() == [f"prolog prolog_task -5 {uid}", f"prolog prolog_task 0 {uid}", "epilog epilog_task 0",
+                           "epilog epilog_task -5"]
     # Its failure is the task's.
     programs["task_prolog"].write_text("#!/bin/bash\nexit 6\n")
     done = cluster.run("srun", "echo", "never")
@@ -498,7 +499,7 @@ def test_as_root_and_as_the_user(root_hooks):
             assert root_hooks.told(kind, job, node, "uid") == "0\n"
             told = root_hooks.environment(kind, job, node)
             assert (told["SLURM_JOB_USER"], told["SLURM_JOB_UID"]) == (one.alice.name, str(one.alice.uid))
-        assert f"prolog prolog_task  {one.alice.uid}" in root_hooks.log()
+        assert f"prolog prolog_task -5 {one.alice.uid}" in root_hooks.log()
         # What anybody else could change is not run as root, whenever it came to be so.
         os.chown(root_hooks.program, one.alice.uid, one.alice.gid)
         before = len(root_hooks.log())
@@ -542,7 +543,7 @@ def test_what_others_may_write_to_is_refused(root_hooks):
 # ---- beside a real Slurm ------------------------------------------------------------------------------
 
 # What Minke adds: by which the cluster is found, and what newer Slurm tells, or the manual promises.
-ADDED = {"MINKE_HOME", "PATH", "SLURM_JOB_USER", "SLURM_JOB_NAME", "SLURM_JOB_NODELIST", "SLURM_JOB_GROUP",
+ADDED = {"MINKE_HOME", "MINKE_CLUSTER", "PATH", "SLURM_JOB_USER", "SLURM_JOB_NAME", "SLURM_JOB_NODELIST", "SLURM_JOB_GROUP",
          "SLURM_JOB_START_TIME", "SLURM_JOB_END_TIME", "SLURM_CONF"}
 # What names this run of this system; an account that there is none of; a path with its pattern.
 ITS_OWN = {"SLURM_CLUSTER_NAME", "SLURM_CONF", "SLURM_JOB_WORK_DIR", "SLURM_JOB_ACCOUNT", "SLURM_JOB_STDOUT", "PWD",

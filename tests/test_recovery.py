@@ -5,12 +5,12 @@ import os
 import pathlib
 import random
 import sqlite3
-import struct
 import time
 
 import pytest
 
-from cluster import has_ended, poll
+from cluster import poll, written
+from processes import command_line, has_ended
 from wire import protocol
 
 MINKE_ONLY = True
@@ -147,7 +147,7 @@ def test_directories_that_a_power_cut_left_are_removed(cluster):
 def test_a_job_that_may_not_run_twice_does_not_after_a_boot(cluster):
     """The daemon that came up after the boot is killed before it has settled what ran. The next one still knows."""
     job = cluster.submit("echo x >> runs; sleep 600", "--no-requeue")
-    poll(lambda: (cluster.work / "runs").exists())
+    poll(lambda: written(cluster.work / "runs"))
     poll(lambda: stored_boot(cluster))
     kill_everything(cluster)
     change_stored_boot(cluster, b"another boot")
@@ -168,11 +168,7 @@ def test_a_job_that_may_not_run_twice_does_not_after_a_boot(cluster):
 def daemon_of(cluster):
     """Its process, also before it has told anybody its number."""
     def find():
-        for pid in cluster.processes():
-            with contextlib.suppress(OSError):
-                if pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[1:2] == [b"daemon"]:
-                    return pid
-        return None
+        return next((pid for pid in cluster.processes() if command_line(pid)[1:2] == ["daemon"]), None)
     return find
 
 
@@ -205,7 +201,7 @@ def test_a_damaged_journal_lets_nothing_run_twice(cluster, damage):
     once = cluster.submit(script, "--no-requeue", "--mem=10")
     often = cluster.submit(script, "--requeue", "--mem=10")
     for job in (once, often):
-        poll(lambda: (cluster.work / f"runs.{job}").exists())
+        poll(lambda: written(cluster.work / f"runs.{job}"))
     cluster.kill()
     cluster.kill("launcher")
     damage(cluster.home / "launcher.journal")

@@ -30,7 +30,8 @@ def test_created_shown_updated_deleted(cluster):
         r"ReservationName=r1 StartTime=\S+ EndTime=\S+ Duration=00:10:00\n"
         r"   Nodes=n2 NodeCnt=1 CoreCnt=2 Features=\(null\) PartitionName=\(null\) Flags=SPEC_NODES\n"
         r"   TRES=cpu=2\n"
-        rf"   Users={user()} Groups=\(null\) Accounts=\(null\) Licenses=\(null\) State=INACTIVE BurstBuffer=\(null\) Watts=n/a\n"
+        r"   AllowedPartitions=\(null\) QOS=\(null\)\n"
+        rf"   Users={user()} Groups=\(null\) Accounts=\(null\) Licenses=\(null\) State=INACTIVE BurstBuffer=\(null\)\n"
         r"   MaxStartDelay=\(null\)\n\n", block)
     table = cluster.run("sinfo", "-T", check=0).stdout.splitlines()
     assert table[0] == "RESV_NAME     STATE           START_TIME             END_TIME     DURATION  NODELIST"
@@ -57,7 +58,7 @@ def test_refusals(cluster):
             ("starttime=now+650", "duration=10", me, "nodes=n2"):
                 "Error creating the reservation: Requested reservation overlaps with another reservation",
             ("starttime=now+650", "duration=10", "nodes=n2"):
-                "scontrol: error: Either Users/Groups and/or Accounts must be specified.  No reservation created.",
+                "scontrol: error: Either Users/Groups, AllowedPartitions, QOS and/or Accounts must be specified.  No reservation created.",
             ("duration=10", me, "nodes=n2"): "scontrol: error: A start time must be given.  No reservation created.",
             ("starttime=now+5000", "users=nosuch", "nodes=n2", "duration=1"):
                 "Error creating the reservation: Invalid user id",
@@ -449,3 +450,22 @@ def test_licenses_are_reserved(new_cluster):
     assert cluster.state(two) == "PENDING"
     cluster.run("scontrol", "delete", "reservationname=lic", check=0)
     cluster.wait_state(two, "RUNNING")
+
+
+@pytest.mark.parametrize("flags", ["daily,hourly", "weekly,time_float", "maint,replace", "static_alloc,replace_down"])
+def test_flags_that_do_not_go_together(cluster, flags):
+    first, second = flags.split(",")
+    where = ("reservationname=r1", "starttime=now+600", "duration=10", f"users={user()}", "nodecnt=1")
+    refused = create(cluster, *where, f"flags={flags}", check=1)
+    assert "Requested operation not supported on this system" in refused.stderr
+    create(cluster, *where, f"flags={first}")
+    cluster.run("scontrol", "update", "reservation=r1", f"flags={second}", check=1)
+    assert second.upper() not in shown(cluster, "r1")["Flags"]
+
+
+def test_deleted_by_its_name_alone(cluster):
+    create(cluster, "reservationname=r1", "starttime=now+600", "duration=10", f"users={user()}", "nodes=n2", "flags=")
+    assert "Proper format is" in cluster.run("scontrol", "delete", "r1", check=1).stderr
+    assert "too many arguments" in cluster.run("scontrol", "delete", "reservation", "r1", "r2", check=1).stderr
+    cluster.run("scontrol", "delete", "reservation", "r1", check=0)
+    assert "No reservations" in cluster.run("scontrol", "show", "reservation").stdout

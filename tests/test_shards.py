@@ -35,15 +35,15 @@ def test_jobs_share_a_gpu(shared):
     assert path.read_text() == "0/3//0\n0/3\n"
     running(shared, "--gres=shard:2")
     one = running(shared, "--gres=shard")
-    assert "gres/shard=3" in shared.job(three)["TresPerNode"] or shared.job(three)["TresPerNode"] == "gres:shard:3"
-    assert "gres/shard=3" in shared.job(three)["TRES"]
+    assert "gres/shard=3" in shared.job(three)["TresPerNode"] or shared.job(three)["TresPerNode"] == "gres/shard:3"
+    assert "gres/shard=3" in shared.job(three)["AllocTRES"]
     node = shared.run("scontrol", "-d", "show", "node", "n1").stdout
     assert "Gres=gpu:a100:2,shard:8" in node
     assert "GresUsed=gpu:a100:0(IDX:N/A),shard:6(4/4,2/4)" in node
     # Both GPUs are shared: neither is anybody's as a whole, until its last shard is free.
     whole = shared.submit("sleep 1000\n", "--gpus=1")
     assert shared.job(whole)["JobState"] == "PENDING"
-    assert shared.run("squeue", "-h", "-j", one, "-O", "tres-per-node:20").stdout.strip() in ("gres:shard", "gres:shard:1")
+    assert shared.run("squeue", "-h", "-j", one, "-O", "tres-per-node:20").stdout.strip() in ("gres/shard", "gres/shard:1")
     waiting = shared.submit("sleep 1000\n", "--gres=shard:3", "--time=60")  # it does not delay the one before it
     shared.run("scancel", three, check=0)
     shared.wait_end(three)

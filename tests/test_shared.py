@@ -193,7 +193,7 @@ def test_states_of_programs_are_not_kept_for_others(shared):
 
 def test_a_partition_that_gives_nodes_to_one_user(shared):
     shared.otto.run("scontrol", "create", "partitionname=alone", "nodes=ALL", "exclusiveuser=yes", check=0)
-    assert "ExclusiveUser=YES" in shared.bob.run("scontrol", "show", "partition", "alone").stdout
+    assert "Exclusive=USER" in shared.bob.run("scontrol", "show", "partition", "alone").stdout
     node = shared.alice.run("sinfo", "-hNo", "%N").stdout.split()[0]
     jobs = [shared.alice.submit("sleep 1000", "-palone", "-w", node) for _ in range(2)]
     for job in jobs:

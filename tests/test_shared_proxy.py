@@ -6,7 +6,6 @@ import io
 import json
 import os
 import pathlib
-import re
 import shutil
 import socket
 import ssl
@@ -17,6 +16,7 @@ import threading
 import pytest
 
 from cluster import ROOT, poll
+from processes import all_processes, command_line, has_ended, parent_of
 from shared import NEEDS_ROOT, Shared
 
 MINKE_ONLY = True
@@ -103,36 +103,12 @@ def job(machine, text: str, memory: str = "100M") -> list[str]:
 
 
 def processes(name: str) -> list[int]:
-    found = []
-    for entry in pathlib.Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                words = (entry / "cmdline").read_bytes().split(b"\0")
-                status = (entry / "status").read_text()
-            except OSError:
-                continue
-            if name.encode() in words[:2] and "State:\tZ" not in status:
-                found.append(int(entry.name))
-    return found
-
-
-def parent_of(pid: int) -> str:
-    try:
-        return re.search(r"PPid:\t(\d+)", pathlib.Path(f"/proc/{pid}/status").read_text())[1]
-    except OSError:
-        return "0"  # it has just ended
+    return [pid for pid in all_processes() if name in command_line(pid)[:2] and not has_ended(pid)]
 
 
 def relays(machine) -> set[int]:
     """Of this machine's launcher: tests beside this one have theirs."""
-    found = set()
-    for pid in processes("job-proxy"):
-        try:
-            if str(machine.home).encode() in pathlib.Path(f"/proc/{parent_of(pid)}/cmdline").read_bytes():
-                found.add(pid)
-        except OSError:
-            continue
-    return found
+    return {pid for pid in processes("job-proxy") if str(machine.home) in " ".join(command_line(parent_of(pid)))}
 
 
 def test_allowed_hosts_and_no_others(machine):
@@ -221,7 +197,7 @@ def test_it_runs_while_it_is_used_and_ends_with_the_job(machine):
     [relay] = relays(machine)
     status = pathlib.Path(f"/proc/{relay}/status").read_text()
     assert "Uid:\t65534\t65534\t65534\t65534" in status and "CapEff:\t0000000000000000" in status
-    [proxy] = [pid for pid in processes("-d") if parent_of(pid) == str(relay)]
+    [proxy] = [pid for pid in processes("-d") if parent_of(pid) == relay]
     assert machine.bob.run("bash", "-c", f"kill {relay} {proxy}").returncode != 0  # not his to end
     os.kill(proxy, 9)
     (machine.bob.work / "again").touch()

@@ -1,5 +1,7 @@
 """Storage of a cluster that serves all users: what is done for them is done with their rights, and to nobody else."""
+import ctypes
 import datetime
+import os
 import pathlib
 import shutil
 import subprocess
@@ -90,6 +92,47 @@ def test_purge_has_no_more_rights_than_the_owner(shared):
     assert "of-root/file: Permission denied" in done.stderr
     assert not own.exists() and (of_root / "file").exists() and victim.exists() and (scratch / "daemon/file").exists()
     assert str(own) in (shared.home / "purge.log").read_text()
+
+
+@pytest.fixture
+def silent_server(tmp_path):
+    """Mounts at a path a network file system whose server answers nothing."""
+    mounted = []
+
+    def mount(path):
+        fuse = os.open("/dev/fuse", os.O_RDWR)
+        mounted.append((path, fuse))
+        options = f"fd={fuse},rootmode=40000,user_id=0,group_id=0,allow_other"
+        libc = ctypes.CDLL(None, use_errno=True)
+        if libc.mount(b"far", bytes(path), b"fuse.sshfs", 0, options.encode()) != 0:
+            pytest.skip(f"no FUSE here: {os.strerror(ctypes.get_errno())}")
+
+    yield mount
+    for path, fuse in mounted:
+        subprocess.run(["umount", "-l", path], check=False)
+        os.close(fuse)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/fuse"), reason="no FUSE here")
+def test_a_machine_that_is_not_the_keeper_leaves_network_file_systems_alone(shared, silent_server):
+    """It does not even look at one: its server may be gone. What is on its own disks it keeps."""
+    alice, config = shared.alice, pathlib.Path(shared.root["MINKE_CONFIG"])
+    keeps = lambda: subprocess.run([shared.program, "storage-keep", shared.home, config, local(11, 1)],
+                                   env=shared.root, capture_output=True, text=True, timeout=60)
+    scratch = shared.disks / "scratch"
+    alice.python("import sys; open(sys.argv[1], 'w').write('x')", scratch / alice.name / "old")
+    config.write_text(config.read_text().replace("[storage]\n", '[storage]\nkeeper = "another"\n', 1))
+    assert "keeper" not in shared.minke("doctor", check=1).stdout
+    own = keeps()
+    assert own.returncode == 0 and (scratch / "to_delete" / alice.name).exists(), own.stderr
+    (scratch / "to_delete" / alice.name).unlink()
+    for state in (shared.home / "storage-state").glob("purge-*"):
+        state.unlink()
+    silent_server(scratch)
+    done = keeps()
+    assert done.returncode == 0 and done.stderr == "" and int(done.stdout) > 0
+    told = shared.minke("doctor", check=1).stdout
+    assert f"{scratch}/ is on a network file system, which another keeps" in told, told
 
 
 STAGES = "#!/bin/bash\n#MINKE stage={}\n"

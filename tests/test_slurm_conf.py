@@ -116,6 +116,14 @@ def test_a_bad_file_stops_the_start(make):
     assert "campus.conf:2: partition p names node b, which no NodeName declares" in refused.stderr
 
 
+@pytest.mark.parametrize("gres, says", [
+    ("gpu:2,shard:3", "node n1: 3 shards of 2 GPUs"), ("gpu:4,shard:2", "node n1: 2 shards of 4 GPUs")])
+def test_a_machine_that_cannot_be_laid_out_stops_the_start(make, gres, says):
+    cluster = make(f"ClusterName=a\nNodeName=n1 CPUs=4 RealMemory=4000 Gres={gres}\nPartitionName=main Nodes=ALL Default=YES\n")
+    refused = cluster.run("minke", "up", check=1)
+    assert f"campus.conf: {says}" in refused.stderr
+
+
 def test_what_is_written_is_read_again(make):
     machine = Machine(nodes=3, cpus=4, gpus="a100:2", features="fast,big",
                       settings='licenses = {matlab = 3}\npriority = {type = "multifactor", weight_age = 100}\n',

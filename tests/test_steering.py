@@ -525,3 +525,17 @@ def test_tasks_are_listed_in_the_order_of_their_array(cluster):
     for task in (1, 2, 3):
         cluster.wait_state(f"{job}_{task}", "RUNNING")
     assert cluster.queue("-j", job, format="%i") == [f"{job}_{task}" for task in (1, 2, 3)]
+
+
+def test_a_job_that_sigstop_holds(cluster):
+    job = cluster.submit("exec sleep 600")
+    cluster.wait_state(job, "RUNNING")
+    poll(lambda: cluster.run("scancel", "-b", "-s", "STOP", job).returncode == 0)
+    assert cluster.state(job) == "STOPPED"
+    assert cluster.queue(format="%T %t") == ["STOPPED ST"] == cluster.queue("-t", "stopped", format="%T %t")
+    assert cluster.queue("-t", "running") != [] and cluster.queue("-t", "pending") == []
+    cluster.run("scancel", "-b", "-s", "CONT", job, check=0)
+    assert cluster.state(job) == "RUNNING" and cluster.queue("-t", "ST") == []
+    cluster.run("scancel", "-b", "-s", "STOP", job, check=0)
+    cluster.run("scancel", job, check=0)
+    cluster.wait_state(job, "CANCELLED")

@@ -5,7 +5,8 @@ import signal
 
 import pytest
 
-from cluster import poll
+from cluster import Cluster, Machine, poll
+from processes import name_and_state
 
 
 def test_labels_in_output_files(cluster):
@@ -98,8 +99,7 @@ def test_debugger_test_tells_and_stops_the_tasks(cluster):
              for rank, line in enumerate(lines)]
     assert all(found), lines
     for one in found:
-        status = f"/proc/{one[1]}/stat"
-        poll(lambda: open(status).read().rsplit(")", 1)[1].split()[0] == "T", 10, "a stopped task")
+        poll(lambda: name_and_state(int(one[1]))[1] == "T", 10, "a stopped task")
     process.terminate()
     assert process.wait(120) == 137 and not (cluster.work / "ran").exists()
 
@@ -135,12 +135,12 @@ def test_a_step_that_was_killed(cluster, end, code, lines):
 def test_what_ends_a_step_before_its_tasks(cluster):
     done = cluster.run("srun", "-n2", "-K", "sh", "-c", "test $SLURM_PROCID = 0 && exec sleep 600; exit 3")
     assert done.returncode == 143
-    order = ["task 1: Exited with exit code 3", "_step_signal: Terminating", "*** STEP", "task 0: Terminated",
+    order = ["task 1: Exited with exit code 3", "srun: Terminating StepId=", "*** STEP", "task 0: Terminated",
              "Force Terminated StepId="]
     assert all(line in told for line, told in zip(order, done.stderr.splitlines(), strict=True)), done.stderr
     done = cluster.run("srun", "-n2", "-W1", "sh", "-c", "test $SLURM_PROCID = 0 || exec sleep 600")
     assert done.returncode == 137
-    order = ["First task exited 1s ago", "task 1: running", "task 0: exited", "_step_signal: Terminating", "*** STEP",
+    order = ["First task exited 1s ago", "task 1: running", "task 0: exited", "srun: Terminating StepId=", "*** STEP",
              "Job step aborted: Waiting up to", "task 1: Killed"]
     assert all(line in told for line, told in zip(order, done.stderr.splitlines(), strict=True)), done.stderr
 
@@ -192,15 +192,26 @@ def test_more_nodes_than_anybody_has(cluster):
     assert done.returncode == 1 and "More processors requested than permitted" in done.stderr
 
 
-def test_deadline_that_the_limit_does_not_keep(cluster):
-    """Accepted, and over."""
-    job = cluster.sbatch("--deadline=now+1hour", "-t120", "--wrap=true")
-    cluster.wait_state(job, "DEADLINE", seconds=90)
+@pytest.fixture(scope="module")
+def older(tmp_path_factory):
+    """A cluster that speaks an older release."""
+    one = Cluster(tmp_path_factory.mktemp("older"), Machine(extra='[compatibility]\nslurm = "22.05"\n'))
+    yield one
+    one.close()
+
+
+@pytest.mark.minke_only
+def test_deadline_that_the_limit_does_not_keep(cluster, older):
+    """Refused; by older releases accepted, and over."""
+    words = ("--deadline=now+1hour", "-t120", "--wrap=true")
+    refused = cluster.run("sbatch", *words)
+    assert refused.returncode == 1 and "the deadline comes before the end of the time limit" in refused.stderr
+    older.wait_state(older.sbatch(*words), "DEADLINE", seconds=90)
 
 
 @pytest.mark.minke_only  # Slurm has removed it after a minute at most
-def test_salloc_whose_job_is_removed_while_it_waits(cluster):
-    done = cluster.run("salloc", "--deadline=now+1hour", "-t120", "true")
+def test_salloc_whose_job_is_removed_while_it_waits(older):
+    done = older.run("salloc", "--deadline=now+1hour", "-t120", "true")
     assert done.returncode == 1 and "salloc: Job has been cancelled\n" in done.stderr
     assert done.stderr.endswith("salloc: error: Job submit/allocate failed: Job/step already completing or completed\n")
 

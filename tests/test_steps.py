@@ -11,7 +11,8 @@ import time
 
 import pytest
 
-from cluster import Machine, has_ended, poll
+from cluster import Machine, poll
+from processes import has_ended
 
 
 def test_srun_in_a_job(cluster):

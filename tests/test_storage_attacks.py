@@ -11,6 +11,7 @@ import time
 
 import pytest
 
+from processes import children_of, has_ended, name_and_state
 from test_storage import MINKE, minke
 from test_storage_robustness import facts, root_only
 
@@ -250,15 +251,6 @@ def test_what_has_its_size_first_is_on_the_disk_before_its_time(tmp_path):
     assert -1 < traced.find("fdatasync(") < traced.find("utimensat(")
 
 
-def stat_of(process) -> tuple[str, str]:
-    """What it is called, and its state: X where it is not there."""
-    try:
-        words = pathlib.Path(f"/proc/{process}/stat").read_text()
-    except OSError:
-        return "", "X"
-    return words[words.index("(") + 1:words.rindex(")")], words[words.rindex(")") + 2]
-
-
 def test_kills_of_unpacking_leave_nothing_or_all(tmp_path):
     """Nor a program of another's that goes on writing, in the way of who unpacks again."""
     tree, to = tmp_path / "tree", tmp_path / "again" / "tree"
@@ -270,10 +262,9 @@ def test_kills_of_unpacking_leave_nothing_or_all(tmp_path):
     killed = 0
     while killed < 4:
         with subprocess.Popen([MINKE, "unpack", tmp_path / "x.tar", "--to", to]) as unpacking:
-            children = pathlib.Path(f"/proc/{unpacking.pid}/task/{unpacking.pid}/children")
             deadline, program = time.monotonic() + 120, 0
             while unpacking.poll() is None and not program and time.monotonic() < deadline:
-                program = next((int(child) for child in children.read_text().split() if stat_of(child)[0] == "tar"), 0)
+                program = next((child for child in children_of(unpacking.pid) if name_and_state(child)[0] == "tar"), 0)
             if program:
                 try:
                     os.kill(program, signal.SIGSTOP)  # so that it does not end by itself
@@ -283,11 +274,11 @@ def test_kills_of_unpacking_leave_nothing_or_all(tmp_path):
         killed += unpacking.returncode != 0
         if program and unpacking.returncode != 0:
             try:
-                while stat_of(program)[1] not in "ZX" and time.monotonic() < deadline:
+                while not has_ended(program) and time.monotonic() < deadline:
                     time.sleep(0.01)
-                assert stat_of(program)[1] in "ZX"
+                assert has_ended(program)
             finally:
-                if stat_of(program)[1] not in "ZX":
+                if not has_ended(program):
                     os.kill(program, signal.SIGKILL)
         assert unpacking.returncode == 0 or not to.exists()
         if to.exists():

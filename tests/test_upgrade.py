@@ -10,7 +10,8 @@ import zlib
 
 import pytest
 
-from cluster import Cluster, Machine, has_ended, poll
+from cluster import Cluster, Machine, poll
+from processes import has_ended
 from wire import protocol
 
 MINKE_ONLY = True

@@ -103,10 +103,11 @@ int report_test(const submit::Invocation& invocation, const Result<api::SubmitRe
     std::fprintf(stderr, "allocation failure: %s\n", tested.error().message.c_str());
     return 1;
   }
-  std::fprintf(stderr, "%s: Job %u to start at %s using %u processors on nodes %s in partition %s\n",
+  const bool one_job = !tested->partition().empty();
+  std::fprintf(stderr, "%s: Job %u to start at %s using %u processors on %s%s%s%s\n",
                std::string(submit::command_name(invocation.command)).c_str(), tested->job_id(),
-               text::format_time(tested->start_time()).c_str(), tested->num_cpus(),
-               tested->node_list().c_str(), tested->partition().c_str());
+               text::format_time(tested->start_time()).c_str(), tested->num_cpus(), one_job ? "nodes " : "",
+               tested->node_list().c_str(), one_job ? " in partition " : "", tested->partition().c_str());
   return 0;
 }
 

@@ -16,6 +16,7 @@
 #include "model/job_spec.pb.h"
 #include "model/job_terms.pb.h"
 #include "os/minke_home.h"
+#include "os/this_program.h"
 #include "submit/job_request.h"
 #include "text/duration.h"
 #include "text/shell_quote.h"
@@ -135,7 +136,7 @@ Status make_parts(const Times& times, model::JobSpec& spec) {
 Result<std::string> part_program(engine::Engine& cluster) {
   const auto self = cluster.identity();
   if (!self) return failure(self.error());
-  if (self->product == "Slurm") return this_program();
+  if (self->product == "Slurm") return os::this_program();
   const auto home = os::minke_home();
   if (!home) return home;
   return os::bin_path(*home) + "/minke";
@@ -196,7 +197,7 @@ int chain_main(int argc, char** argv) {
       current_invocation(submit::Command::kSbatch, argc - first + 1, argv + first - 1);
   const auto line = submit::read_command_line(invocation);
   if (!line) return give_up(line.error());
-  if (line->show != submit::ShowOnly::kNothing) return show(submit::Command::kSbatch, line->show);
+  if (line->show != submit::ShowOnly::kNothing) return show(submit::Command::kSbatch, *line);
   if (line->wrap) return complain("a chain needs a script, not --wrap");
   const auto script = read_script(invocation, *line);
   if (!script) return complain(script.error().message);

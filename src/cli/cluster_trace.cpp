@@ -8,6 +8,7 @@
 #include "engine/fetch.h"
 #include "engine/open.h"
 #include "model/cluster.pb.h"
+#include "model/error.h"
 #include "model/job_record.pb.h"
 #include "model/job_state.pb.h"
 #include "sched/ids.h"
@@ -59,6 +60,20 @@ Status add_processors(engine::Engine& cluster, sim::Trace& trace) {
   return told;
 }
 
+// The most that the record has had at work at the same time.
+uint32_t most_at_once(const sim::Trace& trace, const std::vector<int64_t>& starts) {
+  std::vector<std::pair<int64_t, int64_t>> changes;
+  for (size_t i = 0; i < trace.jobs.size(); ++i) {
+    const auto count = static_cast<int64_t>(trace.jobs[i].processors);
+    changes.emplace_back(starts[i], count);
+    changes.emplace_back(starts[i] + trace.jobs[i].runs, -count);
+  }
+  std::sort(changes.begin(), changes.end());
+  int64_t now = 0, most = 0;
+  for (const auto& [time, change] : changes) most = std::max(most, now += change);
+  return static_cast<uint32_t>(std::min<int64_t>(most, kMostProcessors));
+}
+
 }  // namespace
 
 Result<sim::Trace> cluster_trace(const std::string& since) {
@@ -67,18 +82,34 @@ Result<sim::Trace> cluster_trace(const std::string& since) {
   auto cluster = engine::open();
   if (!cluster) return failure(cluster.error());
   sim::Trace trace;
-  if (const Status counted = add_processors(**cluster, trace); !counted) return failure(counted.error());
+  const Status counted = add_processors(**cluster, trace);
+  const bool hidden = !counted && counted.error().code == model::kAccessDenied;
+  if (!counted && !hidden) return failure(counted.error());
+  std::vector<int64_t> starts;
   api::QueryAccountingRequest query;
   query.mutable_filter()->set_all_states(true);
   query.set_from(*from);
   const auto read = engine::for_each_accounted(**cluster, query, [&](const api::AccountedJob& one) {
     // sacct tells of all that were there then.
-    if (one.job().submit_time() >= *from && !add_job(one.job(), trace)) ++trace.left_out;
+    if (one.job().submit_time() < *from) return;
+    if (add_job(one.job(), trace)) {
+      starts.push_back(one.job().start_time());
+    } else {
+      ++trace.left_out;
+    }
   });
   if (!read) return failure(read.error());
   if (trace.jobs.empty())
     return failure("the record has no job since " + text::format_time(*from) +
                    " that has run and that you may see: --since tells an earlier day");
+  if (hidden) {
+    trace.processors = most_at_once(trace, starts);
+    std::fprintf(
+        stderr,
+        "minke: the cluster does not show you its nodes (PrivateData): %u processors, as many as these "
+        "jobs have had at once; --processors says how many there are\n",
+        trace.processors);
+  }
   std::stable_sort(trace.jobs.begin(), trace.jobs.end(),
                    [](const sim::TraceJob& a, const sim::TraceJob& b) { return a.submit < b.submit; });
   std::fprintf(stderr, "minke: the jobs that the cluster's record shows to you, since %s\n",

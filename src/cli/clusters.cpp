@@ -1,5 +1,6 @@
 #include "cli/clusters.h"
 
+#include <cstdio>
 #include <set>
 
 #include "engine/fetch.h"
@@ -27,6 +28,8 @@ bool check_clusters(engine::Engine& cluster, std::string_view command,
                       "'" + name +
                           "' can't be reached now, or it is an invalid entry for --cluster.  Use 'sacctmgr "
                           "list clusters' to see available clusters.");
+    if (command == "sprio" || command == "sdiag")
+      std::fprintf(stderr, "%s: fatal: Could not get cluster information\n", std::string(command).c_str());
     return false;
   }
   return true;

@@ -17,9 +17,9 @@ namespace {
 constexpr submit::Command kSubmitting[] = {submit::Command::kSbatch, submit::Command::kSalloc,
                                            submit::Command::kSrun};
 constexpr const options::Command& (*kLooking[])() = {
-    sacct_command,    sacctmgr_command, sattach_command, sbcast_command, scancel_command,
-    scontrol_command, sdiag_command,    sgather_command, sinfo_command,  sprio_command,
-    squeue_command,   sreport_command,  sshare_command,  sstat_command,  strigger_command};
+    sacct_command,  sacctmgr_command, sattach_command,  sbcast_command,   scancel_command, scontrol_command,
+    sdiag_command,  sgather_command,  sinfo_command,    sprio_command,    squeue_command,  sreport_command,
+    sshare_command, sstat_command,    strigger_command, scrontab_command, swait_command};
 
 }  // namespace
 
@@ -33,6 +33,9 @@ int man(const std::string& page) {
     if (page == command().name) return view::write_out(options::man_page(command())), 0;
     names.append(" ").append(command().name);
   }
+  // Of minke's own commands; a shell completes them with minke.
+  if (page == "grow") return view::write_out(options::man_page(grow_command())), 0;
+  names += " grow";
   return complain(Error{0, "there is no manual page of " + page + "; there are those of" + names});
 }
 

@@ -23,6 +23,7 @@
 #include "cli/slurm_doctor.h"
 #include "config/configuration.h"
 #include "engine/open.h"
+#include "helpers/tier_places.h"
 #include "model/cluster.pb.h"
 #include "node/control_groups.h"
 #include "node/discovery.h"
@@ -68,6 +69,26 @@ void check_home(const std::string& home, std::vector<Finding>& findings) {
   if (::statfs(home.c_str(), &type) == 0 && type.f_type == kNfs) {
     findings.push_back({Level::kBad, home + " is on NFS, where locks and sockets are not to be relied on",
                         is_of_root(home) ? kTellRoot : "export MINKE_HOME=/var/tmp/minke-$USER"});
+  }
+}
+
+// What several machines purge or make snapshots of, one of them is to do.
+void check_storage(const config::StorageConfiguration& storage, const std::string& home,
+                   std::vector<Finding>& findings) {
+  if (!storage.purge && !storage.snapshots) return;
+  const helpers::KeptHere here(storage.keeper);
+  for (const storage::Tier& tier : storage.tiers(home)) {
+    const std::string path = tier.path.substr(0, tier.path.find('%'));
+    if (path.empty() || tier.of_node || !here.is_on_network(path)) continue;
+    if (storage.keeper.empty()) {
+      findings.push_back({Level::kNote, path + " is on a network file system, and this machine keeps it",
+                          "if other machines use it with Minke, too: [storage] keeper = \"NAME\""});
+    } else {
+      findings.push_back({Level::kGood,
+                          path + " is on a network file system, which " +
+                              (here.keeps(path) ? "this machine" : storage.keeper) + " keeps",
+                          ""});
+    }
   }
 }
 
@@ -119,6 +140,7 @@ void check_configuration(const std::string& home, std::vector<Finding>& findings
     findings.push_back({Level::kBad, "GPUs: " + config->gpu_problem, "nvidia-smi tells more"});
   if (virtual_gpus)
     findings.push_back({Level::kNote, "GPUs are virtual: counted, but no such device is there", ""});
+  check_storage(config->storage, home, findings);
 }
 
 // Returns the systemd unit that a process belongs to; empty if none.

@@ -16,7 +16,10 @@ std::optional<int> TakeDocument::operator()(std::optional<view::DocumentFormat>&
                                             const options::Given& given) const {
   const std::string parser = given.value.value_or("");
   if (parser == "list") {
-    view::write_out("Possible data_parser plugins:\n" + std::string(view::kDataParser) + "\n");
+    std::string list = "Possible data_parser plugins:\n";
+    for (int version = view::kNewestParser; version >= view::kOldestParser; --version)
+      list += view::data_parser_name(version) + "\n";
+    view::write_out(list);
     return 0;
   }
   if (const Status known = view::check_data_parser(parser); !known)

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "options/option.h"
+#include "view/document/answers.h"
 #include "view/document/document.h"
 #include "view/document/records.h"
 #include "view/text.h"
@@ -23,8 +24,9 @@ constexpr options::MemberSetter<TakeDocument, kMembers...> document;
 // A document that is written to stdout while it is made.
 class DocumentOutput {
  public:
-  DocumentOutput(view::DocumentFormat format, view::DocumentOrigin origin)
-      : document_(format), origin_(std::move(origin)) {}
+  // `answer` is what it is: one of view/document/answers.h; empty: a document of no known shape.
+  DocumentOutput(view::DocumentFormat format, view::DocumentOrigin origin, std::string_view answer)
+      : document_(format, answer), origin_(std::move(origin)) {}
   view::Document& document() { return document_; }
   void flush_if_long();  // between two values
   // Adds the meta data, and writes everything out.

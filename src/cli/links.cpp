@@ -10,6 +10,7 @@
 
 #include "os/files.h"
 #include "os/minke_home.h"
+#include "os/this_program.h"
 #include "text/number.h"
 
 namespace minke::cli {
@@ -39,15 +40,8 @@ bool on_path(const std::string& command, const std::string& own) {
 
 }  // namespace
 
-Result<std::string> this_program() {
-  char self[PATH_MAX];
-  const ssize_t length = ::readlink("/proc/self/exe", self, sizeof(self) - 1);
-  if (length <= 0) return failure_from_errno("/proc/self/exe", errno);
-  return std::string(self, static_cast<size_t>(length));
-}
-
 Status make_links(const std::string& home) {
-  const auto self = this_program();
+  const auto self = os::this_program();
   if (!self) return failure(self.error());
   const std::string bin = os::bin_path(home);
   const mode_t mode = os::is_shared(home) ? 0755 : 0700;
@@ -60,7 +54,7 @@ Status make_links(const std::string& home) {
 }
 
 Result<std::string> make_links_beside_slurm(const std::string& home) {
-  const auto self = this_program();
+  const auto self = os::this_program();
   if (!self) return self;
   std::string bin = home + "/beside-slurm";
   if (const Status made = os::make_directories(bin, 0700); !made) return failure(made.error());

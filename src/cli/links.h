@@ -35,6 +35,8 @@ inline constexpr const char* kLinkNames[] = {"minke",
                                              "sgather",
                                              "sattach",
                                              "strigger",
+                                             "scrontab",
+                                             "swait",
                                              "avail_wheels",
                                              "diskusage_report",
                                              "shownicerquota.pl",
@@ -45,9 +47,6 @@ inline constexpr const char* kLinkNames[] = {"minke",
 inline constexpr const char* kBesideSlurm[] = {
     "minke",   "sq",        "seff",     "sqsub",        "sqjobs",          "sqkill",
     "sqhosts", "sqsuspend", "sqresume", "avail_wheels", "diskusage_report"};
-
-// The path of the program that runs.
-Result<std::string> this_program();
 
 // Makes <home>/bin with a link for each command, pointing to the program that runs; corrects those
 // that point elsewhere.

@@ -4,10 +4,15 @@
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
+#include <optional>
+#include <string>
 #include <string_view>
 
+#include "base/version.h"
 #include "cli/chain.h"
 #include "cli/commands.h"
+#include "cli/grow.h"
+#include "cli/slurm_programs.h"
 #include "cli/software.h"
 #include "cli/storage/storage.h"
 #include "cli/wheels.h"
@@ -31,6 +36,7 @@ constexpr Command kCommands[] = {
     {"sbcast", minke::cli::sbcast_main},
     {"sgather", minke::cli::sgather_main},
     {minke::os::helper_name(minke::os::Helper::kTask), minke::helpers::task_main},
+    {minke::os::helper_name(minke::os::Helper::kContainer), minke::helpers::container_main},
     {"salloc", minke::cli::salloc_main},
     {"squeue", minke::cli::squeue_main},
     {"sq", minke::cli::sq_main},
@@ -38,6 +44,7 @@ constexpr Command kCommands[] = {
     {"scancel", minke::cli::scancel_main},
     {"sacct", minke::cli::sacct_main},
     {"scontrol", minke::cli::scontrol_main},
+    {"scrontab", minke::cli::scrontab_main},
     {"sdiag", minke::cli::sdiag_main},
     {"sprio", minke::cli::sprio_main},
     {"sshare", minke::cli::sshare_main},
@@ -52,6 +59,7 @@ constexpr Command kCommands[] = {
     {"sqresume", minke::cli::sqresume_main},
     {"sqhosts", minke::cli::sqhosts_main},
     {"strigger", minke::cli::strigger_main},
+    {"swait", minke::cli::swait_main},
     {minke::os::helper_name(minke::os::Helper::kTriggerProgram), minke::helpers::trigger_program_main},
     {minke::os::helper_name(minke::os::Helper::kPrologProgram), minke::helpers::prolog_program_main},
     {minke::os::helper_name(minke::os::Helper::kSayToOwner), minke::helpers::say_to_owner_main},
@@ -61,6 +69,7 @@ constexpr Command kCommands[] = {
     {"avail_wheels", minke::cli::avail_wheels_main},
     {"modulecmd", minke::cli::modulecmd_main},
     {"storage", minke::cli::storage_main},
+    {"grow", minke::cli::grow_main},
     {"cp", minke::cli::cp_main},
     {"sync", minke::cli::sync_main},
     {"pack", minke::cli::pack_main},
@@ -86,13 +95,15 @@ const Command* find(std::string_view name) {
   return nullptr;
 }
 
+std::string configuration_path() {
+  const auto home = minke::os::minke_home();
+  return home ? minke::os::configuration_path(*home) : "";
+}
+
 // The site's columns, for who has set none.
-void take_site_variables(std::string_view command) {
+void take_site_variables(std::string_view command, const std::string& path) {
   constexpr std::string_view kLooking[] = {"squeue", "sinfo", "sacct", "sprio"};
   if (std::find(std::begin(kLooking), std::end(kLooking), command) == std::end(kLooking)) return;
-  const auto home = minke::os::minke_home();
-  const std::string path = home ? minke::os::configuration_path(*home) : "";
-  if (path.empty()) return;
   for (const auto& [name, value] : minke::config::read_site_variables(path))
     ::setenv(name.c_str(), value.c_str(), 0);
 }
@@ -100,8 +111,12 @@ void take_site_variables(std::string_view command) {
 // Static objects are not destroyed: nobody would notice, and it takes a command as long as much of its work.
 // Code that must restore something (a terminal) registers it with at_quick_exit(3).
 [[noreturn]] void run(const Command& command, int argc, char** argv) {
-  take_site_variables(command.name);
-  const int exit_code = command.run(argc, argv);
+  const std::optional<int> ended = minke::cli::become_slurm_program(command.name, argv);
+  if (const std::string path = configuration_path(); !ended && !path.empty()) {
+    minke::speak_release(minke::config::read_release(path));
+    take_site_variables(command.name, path);
+  }
+  const int exit_code = ended ? *ended : command.run(argc, argv);
   std::fflush(nullptr);
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   std::exit(exit_code);  // they report what they have found

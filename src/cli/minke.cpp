@@ -53,6 +53,7 @@ std::string unknown_command(const CLI::App& app, const std::string& word) {
 // Adds the commands that main() picks, for --help.
 void add_names_of_main(CLI::App& app) {
   app.add_subcommand("chain", "a job script in parts, for work longer than a time limit");
+  app.add_subcommand("grow", "the same cluster on more machines, by a real Slurm");
   app.add_subcommand("storage", "what is on the disks");
   app.add_subcommand("cp", "copy files and trees, complete and on the disk when it says so");
   app.add_subcommand("sync", "make one directory what another is; alone: minke runs --upload");
@@ -81,6 +82,7 @@ int minke_main(int argc, char** argv) {
   add_names_of_main(app);
   add_daemon_commands(app, exit_code);
   add_watching_commands(app, exit_code);
+  add_carrying_commands(app, exit_code);
   if (argc > 1 && argv[1][0] != '-') {
     if (const std::string problem = unknown_command(app, argv[1]); !problem.empty()) {
       complain(Error{0, problem});

@@ -22,14 +22,12 @@ Status refuse(const std::string& option, const std::string& what, int error_numb
   return failure(option + " " + what + ": " + std::strerror(error_number), error_number);
 }
 
-// The answer for a missing directory: something may still make it before the job starts.
-Status check_missing(const std::string& option, const std::string& directory, int error_number, bool below,
+// The answer for a missing directory: as in Slurm the job is taken, as something may still make it before it
+// starts.
+Status check_missing(const std::string& option, const std::string& directory, int error_number,
                      const model::JobSpec& spec, std::vector<std::string>& warnings) {
   const bool waits = spec.dependencies_size() > 0 || spec.hold() || spec.begin_time() != 0;
   if (waits || (error_number != ENOENT && error_number != ENOTDIR)) return {};
-  struct stat status {};
-  if (!below || error_number != ENOENT || ::stat(spec.work_dir().c_str(), &status) != 0)
-    return refuse(option, directory, error_number);
   warnings.push_back(option + " " + directory + ": " + std::strerror(error_number) +
                      "; unless it is made before the job starts, the job will fail");
   return {};
@@ -38,13 +36,11 @@ Status check_missing(const std::string& option, const std::string& directory, in
 Status check(const std::string& option, const std::string& pattern, const model::JobSpec& spec,
              std::vector<std::string>& warnings) {
   std::string path = pattern.empty() ? "slurm-%j.out" : pattern;
-  const bool below = path.front() != '/';
-  if (below) path = spec.work_dir() + "/" + path;
+  if (path.front() != '/') path = spec.work_dir() + "/" + path;
   const std::string directory = path.substr(0, path.rfind('/') + 1);
   if (is_pattern(directory)) return {};
   struct stat status {};
-  if (::stat(directory.c_str(), &status) != 0)
-    return check_missing(option, directory, errno, below, spec, warnings);
+  if (::stat(directory.c_str(), &status) != 0) return check_missing(option, directory, errno, spec, warnings);
   if (!S_ISDIR(status.st_mode)) return refuse(option, directory, ENOTDIR);
   if (!is_pattern(path) && ::stat(path.c_str(), &status) == 0) {
     if (S_ISDIR(status.st_mode)) return refuse(option, path, EISDIR);

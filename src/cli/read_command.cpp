@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "cli/version_line.h"
+#include "options/completion.h"
 
 namespace minke::cli {
 
@@ -21,7 +22,19 @@ options::Arguments arguments_of(const options::Command& command, int argc, char*
                                 options::Order order) {
   if (std::getenv("POSIXLY_CORRECT") != nullptr) order = options::Order::kFirst;
   const std::vector<std::string> words(argv + (argc > 0 ? 1 : 0), argv + argc);
-  return options::read_arguments(command.options, words, order);
+  std::vector<options::Option> known = {options::kAutocomplete};
+  known.insert(known.end(), command.options.begin(), command.options.end());
+  options::Arguments read = options::read_arguments(known, words, order);
+  for (options::Setting& setting : read.settings)
+    setting.option = setting.option == 0 ? kIsAutocomplete : setting.option - 1;
+  return read;
+}
+
+int show_matching(const options::Command& command, const std::string& begun) {
+  std::vector<options::Option> known = {options::kAutocomplete};
+  known.insert(known.end(), command.options.begin(), command.options.end());
+  view::write_out(options::matching_options(known, begun));
+  return 0;
 }
 
 int refuse_arguments(const options::Command& command, const char* called_as, const std::string& problem) {
@@ -32,7 +45,7 @@ int refuse_arguments(const options::Command& command, const char* called_as, con
 }
 
 std::optional<int> show_version() {
-  view::write_out(kVersionLine);
+  view::write_out(version_line());
   return 0;
 }
 

@@ -5,6 +5,7 @@
 // One thread; blocking only in the functions of the rows.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -25,7 +26,11 @@ struct CommandRead {
 
 // Returns the options that variables give, in the order of the table.
 std::vector<options::Setting> settings_of_environment(const options::Command& command);
+// The option of --autocomplete, which stands in no table, has the number kIsAutocomplete.
+inline constexpr size_t kIsAutocomplete = SIZE_MAX;
 options::Arguments arguments_of(const options::Command& command, int argc, char** argv, options::Order order);
+// Prints the options that begin so. Returns the exit status.
+int show_matching(const options::Command& command, const std::string& begun);
 // Prints what is wrong with the words. Returns the exit status.
 int refuse_arguments(const options::Command& command, const char* called_as, const std::string& problem);
 
@@ -35,6 +40,10 @@ CommandRead read_command(const options::Table<Target>& table, int argc, char** a
   const auto take = [&](std::vector<options::Setting>& settings, bool from_environment) {
     std::optional<int> status;
     for (options::Setting& setting : settings) {
+      if (setting.option == kIsAutocomplete) {
+        if (!status) status = show_matching(table.command, setting.value.value_or(""));
+        continue;
+      }
       const options::Option& option = table.command.options[setting.option];
       if (!status)
         status = table.rows[setting.option].take(

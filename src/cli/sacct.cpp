@@ -65,7 +65,8 @@ int print_scripts(engine::Engine& cluster, const SacctOptions& options) {
     const auto script = cluster.script(job.job_id());
     if (!script) continue;  // the job is unknown
     std::string title = "Batch Script for " + std::to_string(job.job_id());
-    view::write_out(title + "\n" + std::string(80, '-') + "\n" + *script + "\n");
+    view::write_out(title + "\n" + std::string(80, '-') + "\n" + *script +
+                    (script->ends_with('\n') ? "" : "\n"));
   }
   return 0;
 }
@@ -96,7 +97,7 @@ void print_rows(const std::vector<view::SacctLine>& lines, const SacctOptions& o
 
 void print_document(const std::vector<view::SacctLine>& lines, view::DocumentFormat format,
                     const view::DocumentOrigin& origin, const view::DisplayContext& context) {
-  DocumentOutput output(format, origin);
+  DocumentOutput output(format, origin, view::answer::kAccountedJobs);
   output.document().begin_array("jobs");
   for (size_t i = 0; i < lines.size();) {
     const api::AccountedJob* accounted = lines[i].accounted;

@@ -9,6 +9,7 @@
 #include "cli/described_commands.h"
 #include "cli/document_output.h"
 #include "cli/read_command.h"
+#include "cli/stored_names.h"
 #include "engine/fetch.h"
 #include "options/values.h"
 #include "os/user_id.h"
@@ -20,6 +21,7 @@
 #include "text/state.h"
 #include "text/timestamp.h"
 #include "view/output.h"
+#include "view/print_fields.h"
 
 namespace minke::cli {
 namespace {
@@ -44,6 +46,7 @@ struct Arguments : SacctOptions {
   std::string fields;  // of all -o
   std::string default_format = kDefaultFormat;
   bool brief = false, long_list = false;
+  bool most_time_given = false;  // --timelimit-max
 };
 using options::Given;
 using enum options::ArgumentKind;
@@ -130,6 +133,8 @@ Ended reasons(Arguments& asked, const Given& given) {
   return std::nullopt;
 }
 
+using CountRange = std::pair<uint32_t, uint32_t>;
+
 template <auto kEnd>  // of the pair of least and most
 Ended time_limit(Arguments& asked, const Given& given) {
   auto minutes = text::parse_minutes(given.text());
@@ -137,6 +142,7 @@ Ended time_limit(Arguments& asked, const Given& given) {
   auto& range = asked.question.time_limit;
   if (!range) range.emplace(0, text::kUnlimited);
   (*range).*kEnd = *minutes;
+  if (kEnd == &CountRange::second) asked.most_time_given = true;
   return std::nullopt;
 }
 
@@ -174,7 +180,8 @@ Ended duplicates(Arguments& asked, const Given&) {
 }
 
 Ended no_completion(Arguments&, const Given&) {
-  return wrong("there are no job completion records besides the accounting");
+  std::fputs("Slurm job completion is disabled\n", stderr);  // there is no record besides the accounting
+  return 1;
 }
 Ended no_flags(Arguments&, const Given&) {
   return wrong("which scheduler started a job is not recorded: no job can be chosen by it");
@@ -189,21 +196,26 @@ Ended help_reason(Arguments&, const Given&) {
   return 0;
 }
 Ended help_state(Arguments&, const Given&) {
-  view::write_out(
-      "BOOT_FAIL\nCANCELLED\nCOMPLETED\nDEADLINE\nFAILED\nNODE_FAIL\nOUT_OF_MEMORY\nPENDING\nPREEMPTED\n"
-      "REQUEUED\nRUNNING\nSUSPENDED\nTIMEOUT\n");
+  constexpr std::string_view kStates[] = {"PENDING",   "RUNNING",   "SUSPENDED", "COMPLETED",
+                                          "CANCELLED", "FAILED",    "TIMEOUT",   "NODE_FAIL",
+                                          "PREEMPTED", "BOOT_FAIL", "DEADLINE",  "OUT_OF_MEMORY"};
+  view::write_out(view::print_help_format(kStates, 19));
   return 0;
 }
 
 template <auto kMember>
 constexpr auto words = options::list<&Arguments::question, kMember>;
-using Limits = std::pair<uint32_t, uint32_t>;
+template <auto kMember>
+Ended accounting_names(Arguments& asked, const Given& given) {
+  asked.question.*kMember = with_stored_names(text::split_list(given.text()));
+  return std::nullopt;
+}
 constexpr auto kIgnored = &options::ignored<Arguments>;
 
 // Columns: see options::Option.
 constexpr options::Row<Arguments> kRows[] = {
     {{"accounts", 'A', kRequired, "list", "jobs of these accounts", options::kAccountNames},
-     words<&SacctQuestion::accounts>},
+     accounting_names<&SacctQuestion::accounts>},
     {{"allclusters", 'L', kNone}, all_clusters},
     {{"allocations", 'X', kNone, "", "jobs only, no steps"},
      options::flag<&Arguments::question, &SacctQuestion::allocations_only>},
@@ -217,7 +229,7 @@ constexpr options::Row<Arguments> kRows[] = {
     {{"cluster", '\0', kRequired}, options::list<&Arguments::clusters>},
     {{"clusters", 'M', kRequired, "list", "jobs of these clusters; there is one"},
      options::list<&Arguments::clusters>},
-    {{"", 'c', kNone}, no_completion},
+    {{"completion", 'c', kNone, "", "records of a job completion plugin: there is none here"}, no_completion},
     {{"constraints", 'C', kRequired, "list", "jobs that asked for all of these features"},
      words<&SacctQuestion::constraints>},
     {{"delimiter", '\0', kRequired, "text", "between the fields of -p and -P"},
@@ -254,14 +266,15 @@ constexpr options::Row<Arguments> kRows[] = {
      options::set_to<view::PrintLayout::kParsable2, &Arguments::layout>},
     {{"partition", 'r', kRequired, "list", "jobs of these partitions", options::kPartitionNames},
      words<&SacctQuestion::partitions>},
-    {{"qos", 'q', kRequired, "list", "jobs of these QOS", options::kQosNames}, words<&SacctQuestion::qos>},
+    {{"qos", 'q', kRequired, "list", "jobs of these QOS", options::kQosNames},
+     accounting_names<&SacctQuestion::qos>},
     {{"reason", 'R', kRequired, "list", "jobs that waited for these reasons"}, reasons},
     {{"starttime", 'S', kRequired, "time", "jobs after this time"}, options::keep<&Arguments::from>},
     {{"state", 's', kRequired, "list", "jobs in these states at that time", options::kJobStates}, states},
     {{"timelimit-max", 'K', kRequired, "time", "jobs of at most this time limit"},
-     time_limit<&Limits::second>},
+     time_limit<&CountRange::second>},
     {{"timelimit-min", 'k', kRequired, "time", "jobs of at least this time limit"},
-     time_limit<&Limits::first>},
+     time_limit<&CountRange::first>},
     {{"truncate", 'T', kNone, "", "cut times to the window"},
      options::flag<&Arguments::question, &SacctQuestion::truncate>},
     {{"", 't', kNone}, kIgnored},
@@ -321,6 +334,9 @@ std::optional<int> read_sacct_arguments(int argc, char** argv, SacctOptions& ask
   if (arguments.brief) arguments.format.append(kBriefFormat).append(1, ',');
   if (arguments.long_list) arguments.format += kLongFormat;
   if (arguments.format.empty()) arguments.format = arguments.default_format;
+  // The least alone means that limit, as Slurm reads it.
+  if (auto& limit = arguments.question.time_limit; limit && !arguments.most_time_given)
+    limit->second = limit->first;
   asked = std::move(arguments);
   return std::nullopt;
 }

@@ -2,6 +2,8 @@
 //
 // The command works on a copy of the accounts that the daemon sends, collects the change, shows it, asks, and
 // sends it back as a whole: the daemon applies all of it, or nothing (accounts/account_book.h).
+#include <unistd.h>
+
 #include <cstdio>
 #include <span>
 #include <string>
@@ -13,6 +15,7 @@
 #include "cli/document_output.h"
 #include "cli/read_command.h"
 #include "cli/sacctmgr/change.h"
+#include "cli/sacctmgr/document.h"
 #include "cli/sacctmgr/dump.h"
 #include "cli/sacctmgr/session.h"
 #include "cli/sacctmgr/show.h"
@@ -34,6 +37,7 @@ constexpr std::string_view kCommands =
     "     list <ENTITY> [<SPECS>] [format=<FIELD>[%<WIDTH>],...]\n"
     "     load [clean] [file=]<FILENAME>\n"
     "     modify <ENTITY> where <SPECS> set <SPECS>\n"
+    "     ping: whether the accounts can be asked for\n"
     "     show: the same as list\n"
     "     version: display tool version number\n\n"
     "    <ENTITY> may be account, association, cluster, coordinator, federation, job,\n     problem, qos, "
@@ -165,6 +169,16 @@ int of_slurmdbd(const Arguments&, Rest) {
   return 1;
 }
 
+// Whether the accounts can be asked for: the daemon keeps them, in slurmdbd's place.
+int ping(const Arguments& arguments, Rest rest) {
+  if (!rest.empty()) std::fprintf(stderr, "too many arguments for ping keyword\n");
+  char host[256] = "";
+  ::gethostname(host, sizeof host - 1);
+  const auto session = AccountingSession::open(arguments.options);
+  view::write_out(std::string("slurmdbd(primary) at ") + host + " is " + (session ? "UP" : "DOWN") + "\n");
+  return session ? 0 : 1;
+}
+
 int show(AccountingSession& session, const ShowStyle& style, Rest rest) {
   return show_entity(session, rest.empty() ? "" : rest.front(), rest.empty() ? rest : rest.subspan(1), style);
 }
@@ -200,6 +214,7 @@ struct Verb {
 };
 constexpr Verb kVerbs[] = {{"help", 1, help},
                            {"version", 4, version},
+                           {"ping", 1, ping},
                            {"archive", 1, archive},
                            {"clear", 2, of_slurmdbd},
                            {"shutdown", 4, of_slurmdbd},
@@ -232,6 +247,9 @@ int sacctmgr_main(int argc, char** argv) {
   std::vector<char*> words;
   for (std::string& operand : read.operands) words.push_back(operand.data());
   const std::string& given = read.operands.front();
+  if (arguments.style.document && text::equals_ignoring_case(given, "ping")) {
+    if (const auto status = ping_accounting(arguments.style)) return *status;
+  }
   for (const Verb& verb : kVerbs) {
     if (given.size() >= verb.shortest && text::starts_with_ignoring_case(verb.name, given))
       return verb.run(arguments, Rest(words).subspan(1));

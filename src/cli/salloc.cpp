@@ -19,10 +19,12 @@
 #include "cli/allocation.h"
 #include "cli/clusters.h"
 #include "cli/commands.h"
+#include "cli/complain.h"
 #include "cli/srun/launch_environment.h"
 #include "engine/embedded/client.h"
 #include "engine/open.h"
 #include "os/fd.h"
+#include "os/pipe.h"
 #include "rpc/messages.pb.h"
 #include "submit/job_request.h"
 
@@ -38,17 +40,16 @@ class Holder {
   // In the calling process: returns the exit status, once the allocation is granted or refused. In the other
   // one: returns nothing.
   std::optional<int> split_off() {
-    int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0) return 1;
-    os::UniqueFd reader(ends[0]);
-    granted_.reset(ends[1]);
+    auto pipe = os::make_pipe();
+    if (!pipe) return complain(pipe.error());
+    granted_ = std::move(pipe->writer);
     const pid_t child = ::fork();
     if (child == 0) return std::nullopt;
     granted_.reset();
     if (child < 0) return 1;
     char byte = 0;
     ssize_t got = 0;
-    while ((got = ::read(reader.get(), &byte, 1)) < 0 && errno == EINTR) {
+    while ((got = ::read(pipe->reader.get(), &byte, 1)) < 0 && errno == EINTR) {
     }
     if (got == 1) return 0;
     int status = 0;
@@ -212,10 +213,10 @@ class Session {
   const bool interactive_step_;
 };
 
-void tell_grant(const submit::JobRequest& request, const model::JobRecord& job) {
+void tell_grant(const submit::JobRequest& request, const model::JobRecord& job, int invocation_release) {
   if (request.quiet) return;
   std::fprintf(stderr, "salloc: Granted job allocation %u\n", job.job_id());
-  if (request.wait_all_nodes)
+  if (request.wait_all_nodes || invocation_release >= kSlurm24)
     std::fprintf(stderr, "salloc: Nodes %s are ready for job\n", job.node_list().c_str());
 }
 
@@ -236,7 +237,7 @@ int allocate_and_run(const submit::Invocation& invocation, submit::JobRequest& r
   auto allocation = allocate(**cluster, invocation, request, environment);
   if (!allocation)
     return give_up_allocation(invocation, request, "Job submit/allocate failed: ", allocation.error());
-  tell_grant(request, allocation->job);
+  tell_grant(request, allocation->job, invocation.release);
   const uint32_t id = allocation->job.job_id();
   if (request.no_shell) return holder.hold(**cluster, id);
   return Session(**cluster, **client, invocation, request, *allocation)
@@ -252,7 +253,7 @@ int salloc_main(int argc, char** argv) {
   };
   const auto line = submit::read_command_line(invocation);
   if (!line) return give_up(line.error());
-  if (line->show != submit::ShowOnly::kNothing) return show(submit::Command::kSalloc, line->show);
+  if (line->show != submit::ShowOnly::kNothing) return show(submit::Command::kSalloc, *line);
   auto request = submit::make_job_request(invocation, *line);
   if (!request) return give_up(request.error());
   print_notes(*request);

@@ -50,7 +50,7 @@ constexpr int kConnectMilliseconds = 10'000;
 
 struct Arguments {
   std::optional<uint32_t> input_filter, output_filter, error_filter;
-  bool label = false, layout = false, pty = false;
+  bool label = false, layout = false, pty = false, debugger_test = false;
   unsigned verbose = 0;
   text::JobReference job;
   uint32_t step_id = 0;
@@ -93,6 +93,8 @@ Ended filter(Arguments& arguments, const Given& given) {
 
 // Columns: see options::Option.
 constexpr options::Row<Arguments> kRows[] = {
+    {{"debugger-test", '\0', kNone, "", "show the tasks' processes, and attach to nothing"},
+     options::flag<&Arguments::debugger_test>},
     {{"error-filter", '\0', kRequired, "taskid", "show the standard error of this task alone"},
      filter<&Arguments::error_filter>},
     {{"help", 'h', kNone, "", "show this help message"}, show_help<Arguments>},
@@ -160,6 +162,25 @@ void show_layout(const api::StepUsage& step) {
     std::printf("\tNode %zu (%s), %u task(s): %s\n", i, nodes[i].c_str(), counts[nodes[i]],
                 tasks[nodes[i]].c_str());
   }
+}
+
+// --debugger-test: the processes of the tasks, a line each.
+int show_processes(engine::Engine& cluster, const api::StepUsage& step) {
+  const auto measurements = cluster.measurements();
+  if (!measurements) return fail(measurements.error().message);
+  api::QueryPidsRequest query;
+  query.mutable_filter()->add_jobs()->set_job_id(step.step().job_id());
+  query.set_step_id(step.step().step_id());
+  const auto answer = (*measurements)->pids(query);
+  if (!answer) return fail(answer.error().message);
+  for (const api::TaskUsage& task : step.tasks()) {
+    for (const api::PidsReply::Process& process : answer->processes()) {
+      if (!process.has_global_id() || process.global_id() != task.rank()) continue;
+      std::fprintf(stderr, "sattach: task:%u, host:%s, pid:%u, executable:%s\n", task.rank(),
+                   task.node().c_str(), process.pid(), step.step().name().c_str());
+    }
+  }
+  return 0;
 }
 
 // A directory that only its maker may enter, while a connection is expected there.
@@ -309,6 +330,7 @@ int sattach_main(int argc, char** argv) {
     show_layout(*step);
     return 0;
   }
+  if (arguments.debugger_test) return show_processes(**cluster, *step);
   if (arguments.verbose > 0) tell_options(arguments, step->step());
   auto socket = meet(**steps, step->step());
   if (!socket) return fail("Could not attach to the step: " + socket.error().message);

@@ -8,6 +8,7 @@
 #include "cli/batch_submission.h"
 #include "cli/clusters.h"
 #include "cli/commands.h"
+#include "cli/slurm_programs.h"
 #include "cli/srun/launch_environment.h"
 #include "engine/fetch.h"
 #include "engine/open.h"
@@ -29,15 +30,20 @@ int sbatch_main(int argc, char** argv) {
   const submit::Invocation invocation = current_invocation(submit::Command::kSbatch, argc, argv);
   const auto line = submit::read_command_line(invocation);
   if (!line) return give_up(line.error());
-  if (line->show != submit::ShowOnly::kNothing) return show(submit::Command::kSbatch, line->show);
+  if (line->show != submit::ShowOnly::kNothing) return show(submit::Command::kSbatch, *line);
   std::optional<submit::ScriptFile> script;
-  if (!line->wrap) {
+  if (!line->wrap && !line->external) {
     auto read = read_script(invocation, *line);
     if (!read) return complain(invocation, read.error().message);
     script = std::move(*read);
   }
   auto request = submit::make_job_request(invocation, *line, script);
   if (!request) return give_up(request.error());
+  if (!request->het_components.empty()) {
+    const bool was_read = script && script->path.empty();
+    if (const auto ended = become_slurm_program_for_this("sbatch", argv, was_read ? script->content : ""))
+      return *ended;
+  }
   print_notes(*request);
 
   const auto cluster = engine::open();

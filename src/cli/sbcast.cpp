@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -21,11 +22,13 @@
 #include "cli/commands.h"
 #include "cli/described_commands.h"
 #include "cli/read_command.h"
+#include "engine/fetch.h"
 #include "engine/open.h"
 #include "helpers/copy_file.h"
 #include "model/job_record.pb.h"
 #include "model/job_state.pb.h"
 #include "options/values.h"
+#include "text/hostlist.h"
 
 namespace minke::cli {
 namespace {
@@ -33,6 +36,8 @@ namespace {
 struct Options {
   const char* command = "";
   bool force = false, preserve = false, keep = false, recursive = false;
+  bool without_job = false;                 // --no-allocation
+  std::string nodes;                        // --nodelist
   std::string fanout = "8", timeout = "0";  // only printed
   unsigned verbose = 0;
   std::string job;
@@ -48,8 +53,26 @@ int complain(const Options& options, const std::string& text) {
   return 1;
 }
 
-// Returns the nodes of the job that the command runs in, or of --jobid.
+// --no-allocation: an operator copies to nodes, whatever runs there.
+Result<std::vector<std::string>> named_nodes(const Options& options) {
+  if (options.nodes.empty()) return failure("--nodelist/-w is required with --no-allocation/-Z.");
+  auto names = text::expand_hostlist(options.nodes);
+  if (!names) return failure(names.error());
+  const auto cluster = engine::open();
+  if (!cluster) return failure(cluster.error());
+  const auto answer = engine::fetch_nodes(**cluster);
+  if (!answer) return failure(answer.error());
+  for (const std::string& name : *names) {
+    const bool known = std::any_of(answer->records.begin(), answer->records.end(),
+                                   [&](const auto* node) { return node->name() == name; });
+    if (!known) return failure("Invalid node name specified (there is no node " + name + ")");
+  }
+  return std::move(*names);
+}
+
+// Returns the nodes of the job that the command runs in, or of --jobid; with --nodelist, those of them.
 Result<std::vector<std::string>> nodes_of_job(const Options& options) {
+  if (options.without_job) return named_nodes(options);
   std::string id = options.job;
   if (const char* variable = std::getenv("SLURM_JOB_ID"); id.empty() && variable != nullptr) id = variable;
   if (id.empty())
@@ -70,7 +93,14 @@ Result<std::vector<std::string>> nodes_of_job(const Options& options) {
     return {};
   });
   if (!found) return failure("Slurm job " + id + " lookup error: " + found.error().message);
-  return nodes;
+  if (options.nodes.empty()) return nodes;
+  auto wanted = text::expand_hostlist(options.nodes);
+  if (!wanted) return failure(wanted.error());
+  for (const std::string& name : *wanted) {
+    if (std::find(nodes.begin(), nodes.end(), name) == nodes.end())
+      return failure("Requested nodelist is not a subset of the job's nodes (" + name + ")");
+  }
+  return std::move(*wanted);
 }
 
 std::string with_name(std::string target, const std::string& source) {
@@ -79,7 +109,7 @@ std::string with_name(std::string target, const std::string& source) {
 }
 
 Ended sgather_version(Options&, const Given&) {
-  std::printf("sgather %s\n", kSlurmVersion);
+  std::printf("sgather %s\n", std::string(slurm_version(spoken_release())).c_str());
   return 0;
 }
 
@@ -97,6 +127,10 @@ constexpr options::Row<Options> kSbcastRows[] = {
       options::kRunningJobIds},
      options::keep<&Options::job>},
     {{"keep", '\0', kNone}, options::flag<&Options::keep>},
+    {{"no-allocation", 'Z', kNone, "", "copy to nodes, whatever runs there"},
+     options::flag<&Options::without_job>},
+    {{"nodelist", 'w', kRequired, "names", "of the job's nodes, these alone", options::kNodeNames},
+     options::keep<&Options::nodes>},
     {{"preserve", 'p', kNone, "", "preserve modes and times of source file", "", "SBCAST_PRESERVE"},
      options::flag<&Options::preserve>},
     {{"recursive", '\0', kNone}, options::flag<&Options::recursive>},

@@ -10,10 +10,13 @@
 #include <vector>
 
 #include "api/actions.pb.h"
+#include "api/field.pb.h"
 #include "api/job_filter.pb.h"
+#include "api/updates.pb.h"
 #include "cli/commands.h"
 #include "cli/described_commands.h"
 #include "cli/read_command.h"
+#include "cli/stored_names.h"
 #include "engine/engine.h"
 #include "engine/fetch.h"
 #include "engine/open.h"
@@ -38,6 +41,7 @@ struct Options {
   bool quiet = false;
   bool verbose = false;
   bool interactive = false;
+  std::optional<std::string> admin_comment;
 };
 using options::Given;
 using enum options::ArgumentKind;
@@ -116,6 +120,15 @@ Ended words(Options& asked, const Given& given) {
   return std::nullopt;
 }
 
+template <Words* (api::JobFilter::*kList)()>
+Ended accounting_names(Options& asked, const Given& given) {
+  words<kList>(asked, given);
+  Words& list = *(asked.request.mutable_filter()->*kList)();
+  const std::vector<std::string> names = with_stored_names({list.begin(), list.end()});
+  list.Assign(names.begin(), names.end());
+  return std::nullopt;
+}
+
 // A switch's variable is on for "true" or "t".
 bool is_on(const Given& given) {
   return !given.from_environment || text::equals_ignoring_case(given.text(), "true") ||
@@ -139,11 +152,14 @@ constexpr auto kNames = &words<&api::JobFilter::mutable_names>;
 constexpr options::Row<Options> kRows[] = {
     {{"account", 'A', kRequired, "account", "act only on jobs charging this account", options::kAccountNames,
       "SCANCEL_ACCOUNT"},
-     words<&api::JobFilter::mutable_accounts>},
+     accounting_names<&api::JobFilter::mutable_accounts>},
+    {{"admin-comment", '\0', kRequired, "text", "what the record of each job is to say of it (operators)"},
+     options::keep<&Options::admin_comment>},
     {{"batch", 'b', kNone, "", "signal batch shell for specified job", "", "SCANCEL_BATCH"},
      request_flag<&api::SignalRequest::set_batch_only>},
-    {{"cron", '\0', kNone}, kIgnored},
-    {{"ctld", 'c', kNone}, options::ignored<Options, 1>},
+    {{"cron", 'c', kNone, "", "cancel jobs of crontabs, too", "", "SCANCEL_CRON"},
+     request_flag<&api::SignalRequest::set_cron>},
+    {{"ctld", '\0', kNone}, options::ignored<Options, 1>},
     {{"full", 'f', kNone, "", "signal batch shell and all steps for specified job", "", "SCANCEL_FULL"},
      request_flag<&api::SignalRequest::set_full>},
     {{"hurry", 'H', kNone, "", "accepted"}, kIgnored},
@@ -160,7 +176,7 @@ constexpr options::Row<Options> kRows[] = {
      words<&api::JobFilter::mutable_partitions>},
     {{"qos", 'q', kRequired, "qos", "act only on jobs with this quality of service", options::kQosNames,
       "SCANCEL_QOS"},
-     words<&api::JobFilter::mutable_qos>},
+     accounting_names<&api::JobFilter::mutable_qos>},
     {{"quiet", 'Q', kNone, "", "do not complain of jobs that cannot be signalled"}, flag<&Options::quiet>},
     {{"reservation", 'R', kRequired, "reservation", "act only on jobs in this reservation",
       options::kReservationNames},
@@ -239,7 +255,8 @@ int send(engine::Engine& cluster, const Options& options, const api::SignalReque
                       (failed.code() == model::kAlreadyDone || failed.code() == model::kInvalidJobId);
     // A job that is over needs no cancelling, but cannot be signalled.
     const bool ends_it = request.signal() == 0 || request.signal() == SIGKILL;
-    const bool no_failure = over && (request.full() || (ends_it && !request.batch_only()));
+    const bool asks_no_more = request.full() ? request.signal() == 0 : ends_it;
+    const bool no_failure = over && asks_no_more && !request.batch_only();
     if (!no_failure) status = 1;
     if (options.quiet || (no_failure && !options.verbose)) continue;
     const std::string step = request.has_step_id() ? "." + std::to_string(request.step_id()) : std::string();
@@ -248,6 +265,21 @@ int send(engine::Engine& cluster, const Options& options, const api::SignalReque
                  failed.message().c_str());
   }
   return options.quiet ? 0 : status;
+}
+
+// Before the end: what is said of a job that waits or runs lasts as long as its record.
+Status comment_on(engine::Engine& cluster, const std::string& comment, const text::JobReference& id) {
+  api::UpdateJobRequest request;
+  *request.mutable_job() = engine::selector_of(id);
+  api::Field& field = *request.add_fields();
+  field.set_name("AdminComment");
+  field.set_value(comment);
+  const auto answer = cluster.update(request);
+  if (!answer) return failure(answer.error());
+  for (const auto& failed : answer->failures())
+    if (failed.code() != model::kAlreadyDone && failed.code() != model::kInvalidJobId)
+      return failure(failed.message());
+  return {};
 }
 
 // Acts on one job, array, task or step that was named, or found by the filters.
@@ -268,6 +300,10 @@ int act_on(engine::Engine& cluster, const Options& options, const text::JobRefer
   } else if (options.verbose) {
     std::fprintf(stderr, "scancel: Signal %u to %s%s\n", request.signal(),
                  request.batch_only() && !id.step ? "batch " : "", what.c_str());
+  }
+  if (options.admin_comment && !id.step) {
+    const Status said = comment_on(cluster, *options.admin_comment, id);
+    if (!said) return complain("--admin-comment for " + what + ": " + said.error().message);
   }
   return send(cluster, options, request);
 }
@@ -348,7 +384,7 @@ int scancel_main(int argc, char** argv) {
   if (!ids) return complain(ids.error().message);
   auto cluster = engine::open();
   if (!cluster) return complain(cluster.error().message);
-  if (ids->empty() && !options.interactive && !options.verbose)
+  if (ids->empty() && !options.interactive && !options.verbose && !options.admin_comment)
     return send(**cluster, options, options.request);
   const bool any_step =
       std::any_of(ids->begin(), ids->end(), [](const text::JobReference& id) { return id.step.has_value(); });

@@ -1,6 +1,8 @@
 // scontrol: shows and changes jobs, nodes and partitions. One command from the command line, or many from
 // stdin.
+#include <algorithm>
 #include <iostream>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
@@ -12,6 +14,7 @@
 #include "cli/read_command.h"
 #include "cli/scontrol/commands.h"
 #include "cli/scontrol/document.h"
+#include "cli/slurm_programs.h"
 #include "text/number.h"
 #include "view/output.h"
 
@@ -27,6 +30,10 @@ constexpr std::string_view kCommands =
     "    Valid <COMMAND> values are:\n"
     "     hold <job_list>          prevent specified jobs from starting\n"
     "     uhold <job_list>         place user hold on specified jobs (see hold)\n"
+    "     getaddrs <hostlist>      addresses of nodes\n"
+    "     getent [<node>]          who the steps of a node run as\n"
+    "     listjobs [<node>]        jobs with steps on a node\n"
+    "     liststeps [<node>]       steps on a node\n"
     "     ping                     print status of the controller\n"
     "     reconfigure              re-read the configuration\n"
     "     release <job_list>       permit specified jobs to start (see hold)\n"
@@ -39,7 +46,7 @@ constexpr std::string_view kCommands =
     "     write batch_script <job_id> [<filename>|-]\n"
     "\n"
     "  <ENTITY> may be \"config\", \"daemons\", \"hostlist\", \"hostlistsorted\", \"hostnames\", \"job\",\n"
-    "       \"licenses\", \"node\", \"partition\", \"reservation\" or \"step\"\n";
+    "       \"licenses\", \"node\", \"partition\", \"reservation\", \"step\" or \"topoconf\"\n";
 
 // Splits a line of input into words: separated by white space; quotes keep it.
 std::vector<std::string> split_words(const std::string& line) {
@@ -111,19 +118,25 @@ std::optional<int> verbose(Arguments& arguments, const Given&) {
   return std::nullopt;
 }
 
-constexpr auto kIgnored = &options::ignored<Arguments>;  // of several clusters, of hidden partitions
+template <bool kAll>
+std::optional<int> show_all(Arguments& arguments, const Given&) {
+  arguments.scontrol.set_all(kAll);
+  return std::nullopt;
+}
+
+constexpr auto kIgnored = &options::ignored<Arguments>;  // of several clusters
 
 // Columns: see options::Option.
 constexpr options::Row<Arguments> kRows[] = {
-    {{"all", 'a', kNone, "", "equivalent to \"all\" command"}, kIgnored},
+    {{"all", 'a', kNone, "", "equivalent to \"all\" command", "", "SCONTROL_ALL"}, show_all<true>},
     {{"cluster", '\0', kRequired}, kIgnored},
     {{"clusters", 'M', kRequired}, kIgnored},
     {{"details", 'd', kNone, "", "equivalent to \"details\" command"}, details},
     {{"federation", '\0', kNone}, kIgnored},
     {{"future", 'F', kNone}, options::ignored<Arguments, 1>},
     {{"help", 'h', kNone, "", "equivalent to \"help\" command"}, show_help<Arguments>},
-    {{"hide", '\0', kNone, "", "equivalent to \"hide\" command"}, kIgnored},
-    {{"json", '\0', kOptional, "data_parser", "jobs, nodes and partitions as JSON (show)"},
+    {{"hide", '\0', kNone, "", "equivalent to \"hide\" command"}, show_all<false>},
+    {{"json", '\0', kOptional, "data_parser", "what show, ping and list… tell, as JSON"},
      document<&Arguments::document>},
     {{"local", '\0', kNone}, kIgnored},
     {{"oneliner", 'o', kNone, "", "equivalent to \"oneliner\" command"}, one_line},
@@ -132,7 +145,7 @@ constexpr options::Row<Arguments> kRows[] = {
     {{"uid", 'u', kRequired}, kIgnored},
     {{"verbose", 'v', kNone, "", "equivalent to \"verbose\" command"}, verbose},
     {{"version", 'V', kNone, "", "equivalent to \"version\" command"}, show_version<Arguments>},
-    {{"yaml", '\0', kOptional, "data_parser", "jobs, nodes and partitions as YAML (show)"},
+    {{"yaml", '\0', kOptional, "data_parser", "what show, ping and list… tell, as YAML"},
      document<&Arguments::document>},
 };
 
@@ -149,6 +162,31 @@ const options::Table<Arguments>& table() {
   return *kTable;
 }
 
+// To what Minke adds something on a real Slurm: answers that are shared, and jobs that are changed through
+// it, so that the next answer tells of the change. All else the cluster's own scontrol does.
+bool is_minkes_own(const std::vector<std::string>& words) {
+  struct Own {
+    std::string_view name;
+    size_t shortest;
+  };
+  constexpr Own kVerbs[] = {{"hold", 4},    {"uhold", 2},       {"holdu", 5},    {"release", 3},
+                            {"requeue", 3}, {"requeuehold", 8}, {"update", 1},   {"suspend", 2},
+                            {"resume", 3},  {"notify", 1},      {"wait_job", 4}, {"write", 5},
+                            {"version", 4}, {"help", 1},        {"delete", 1},   {"create", 1}};
+  constexpr Own kEntities[] = {{"jobs", 1},         {"jobid", 1},           {"licenses", 2},
+                               {"nodes", 1},        {"partitions", 1},      {"partitionname", 1},
+                               {"reservations", 1}, {"reservationname", 1}, {"hostnames", 5},
+                               {"hostlist", 5},     {"hostlistsorted", 9}};
+  const auto any = [](const auto& list, std::string_view word) {
+    return std::any_of(std::begin(list), std::end(list), [&](const Own& one) {
+      return word.size() >= one.shortest && text::starts_with_ignoring_case(one.name, word);
+    });
+  };
+  if (words.empty()) return false;
+  if (!text::starts_with_ignoring_case("show", words[0]) || words[0].size() < 3) return any(kVerbs, words[0]);
+  return words.size() < 2 || any(kEntities, std::string_view(words[1]).substr(0, words[1].find('=')));
+}
+
 }  // namespace
 
 const options::Command& scontrol_command() {
@@ -158,17 +196,27 @@ const options::Command& scontrol_command() {
 int scontrol_main(int argc, char** argv) {
   Arguments arguments;
   const view::DocumentOrigin origin = view::document_origin(argc, argv);
-  const CommandRead read = read_command(table(), argc, argv, arguments);
+  // Its "-NAME" is no option.
+  const bool flags = std::any_of(argv, argv + argc,
+                                 [](const char* word) { return word == std::string_view("setdebugflags"); });
+  const auto order = flags ? options::Order::kFirst : options::Order::kAnywhere;
+  const CommandRead read = read_command(table(), argc, argv, arguments, order);
   if (read.status) return *read.status;
   const std::vector<std::string>& words = read.operands;
+  if (!is_minkes_own(words)) {
+    if (const auto ended = become_slurm_program_for_this("scontrol", argv)) return *ended;
+  }
   if (words.empty()) return read_commands(arguments.scontrol);
   if (text::equals_ignoring_case(words[0], "help"))
     return view::write_out(options::help_text(table().command)), 0;
   const std::optional<view::DocumentFormat>& document = arguments.document;
   if (document && text::starts_with_ignoring_case("show", words[0]) && words[0].size() >= 3)
-    return show_document(words, *document, origin);
+    if (const auto status = show_document(words, *document, origin)) return *status;
   if (document && text::starts_with_ignoring_case("ping", words[0]) && words[0].size() >= 3)
     return ping_document(*document, origin);
+  if (document) {
+    if (const auto status = list_document(words, *document, origin)) return *status;
+  }
   return arguments.scontrol.run(words);
 }
 

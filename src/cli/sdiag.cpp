@@ -39,6 +39,8 @@ constexpr options::Row<Arguments> kRows[] = {
      clusters<&Arguments::clusters>},
     {{"help", 'h', kNone, "", "show this help message"}, show_help<Arguments>},
     {{"json", '\0', kOptional, "data_parser", "the same as JSON"}, document<&Arguments::document>},
+    {{"no-trunc", '\0', kNone, "", "users' names in full, as they always are here"},
+     options::ignored<Arguments>},
     {{"reset", 'r', kNone, "", "reset statistics"}, options::flag<&Arguments::reset>},
     {{"sort-by-id", 'i', kNone, "", "sort RPCs by id"},
      options::set_to<view::RequestOrder::kById, &Arguments::order>},
@@ -90,7 +92,7 @@ int sdiag_main(int argc, char** argv) {
     view::DisplayContext context;
     context.now = answer->now();
     context.cluster_name = engine::fetch_cluster_name(**cluster);
-    DocumentOutput output(*arguments.document, origin);
+    DocumentOutput output(*arguments.document, origin, view::answer::kDiagnostics);
     view::describe_diagnostics(output.document(), *answer);
     output.finish(context);
   } else {

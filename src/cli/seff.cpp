@@ -5,10 +5,12 @@
 
 #include <cstdio>
 #include <ctime>
+#include <string>
 #include <string_view>
 
 #include "api/accounting.pb.h"
 #include "cli/commands.h"
+#include "engine/measured_usage.h"
 #include "engine/open.h"
 #include "model/error.h"
 #include "text/job_id.h"
@@ -82,7 +84,10 @@ int seff_main(int argc, char** argv) {
   view::DisplayContext context;
   context.now = found->now != 0 ? found->now : std::time(nullptr);
   context.cluster_name = engine::fetch_cluster_name(**cluster);
-  view::write_out(view::seff_report(*job, context));
+  api::AccountedJob shown = *job;
+  engine::add_what_is_measured(**cluster, shown);
+  const std::string note = engine::add_what_was_measured(**cluster, shown);
+  view::write_out(view::seff_report(shown, context) + note);
   return 0;
 }
 

@@ -92,7 +92,7 @@ int show(engine::Engine& cluster, const view::SinfoOptions& options, const view:
       view::node_lines(options, table, nodes->records, partitions->records, context);
   if (options.document) {
     context.cluster_name = engine::fetch_cluster_name(cluster);
-    DocumentOutput output(*options.document, origin);
+    DocumentOutput output(*options.document, origin, view::answer::kNodeLines);
     output.document().begin_array("sinfo");
     for (const view::NodeLine& line : lines) view::describe_node_line(output.document(), line, context);
     output.document().end();

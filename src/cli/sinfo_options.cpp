@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
+#include "base/version.h"
 #include "cli/clusters.h"
 #include "cli/described_commands.h"
 #include "cli/document_output.h"
@@ -27,6 +29,24 @@ struct Arguments : view::SinfoOptions {
   bool all_given = false, partition_given = false;  // by options: they override those of variables
 };
 
+// The states that --states takes, as each release lists them.
+std::string_view state_names() {
+  if (spoken_release() < kSlurm24) {
+    return "unknown,down,idle,allocated,mixed,future,drain,drained,draining,no_respond,reserved,perfctrs,"
+           "cloud,"
+           "completing,powering_down,powered_down,power_down,powering_up,fail,maint,reboot";
+  }
+  if (spoken_release() < kSlurm26) {
+    return "unknown,down,idle,allocated,?,mixed,future,drain,drained,draining,no_respond,reserved,planned,"
+           "blocked,"
+           "cloud,completing,powering_down,powered_down,power_down,powering_up,fail,maint,reboot,reboot^";
+  }
+  return "unknown,down,idle,allocated,mixed,future,drain,drained,draining,no_respond,reserved,planned,"
+         "blocked,cloud,"
+         "completing,powering_down,powered_down,power_down,powering_up,power_up,inval,fail,maint,reboot,"
+         "reboot^,"
+         "external,dynamic_future,dynamic_norm";
+}
 constexpr std::string_view kUsage =
     "Usage: sinfo [-abdelNRrsTv] [-i seconds] [-t states] [-p partition] [-n nodes]\n"
     "             [-S fields] [-o format] [-O Format] [--federation] [--local]\n";
@@ -58,10 +78,7 @@ Ended states(Arguments& asked, const Given& given) {
   auto states = view::parse_node_states(given.text());
   if (!states) {
     wrong(states.error().message);
-    return wrong(
-        "valid states: "
-        "unknown,down,idle,allocated,mixed,future,drain,drained,draining,no_respond,reserved,perfctrs,"
-        "cloud,completing,powering_down,powered_down,power_down,powering_up,fail,maint,reboot");
+    return wrong("valid states: " + std::string(state_names()));
   }
   asked.states = std::move(*states);
   return std::nullopt;
@@ -90,6 +107,13 @@ Ended format(Arguments& asked, const Given& given) {
   return std::nullopt;
 }
 
+Ended help_state(Arguments&, const Given&) {
+  std::string out(state_names());
+  std::replace(out.begin(), out.end(), ',', '\n');
+  view::write_out(out + "\n");
+  return 0;
+}
+
 Ended help_format(Arguments&, const Given&) {
   std::vector<std::string_view> names;
   for (const auto& field : view::node_fields()) names.push_back(field.name);
@@ -113,6 +137,7 @@ constexpr options::Row<Arguments> kRows[] = {
     {{"help", '\0', kNone, "", "show this help message"}, show_help<Arguments>},
     {{"helpFormat", '\0', kNone}, help_format},
     {{"helpformat", '\0', kNone, "", "the names that -O knows"}, help_format},
+    {{"helpstate", '\0', kNone, "", "the states of --states"}, help_state},
     {{"hide", '\0', kNone, "", "no hidden partitions"}, kIgnored},
     {{"iterate", 'i', kRequired, "seconds", "again every so many seconds"}, iterate},
     {{"json", '\0', kOptional, "data_parser", "all that is known of them, as JSON"},

@@ -1,5 +1,7 @@
 #include "cli/slurm_doctor.h"
 
+#include <cerrno>
+#include <cstdlib>
 #include <string>
 
 #include "cli/finding.h"
@@ -9,18 +11,38 @@
 namespace minke::cli {
 namespace {
 
-constexpr const char* kTellSite = "tell the cluster's administrators, if it lasts";
+// What to do where slurmctld cannot be asked. Of a token that has run out the finding says it itself.
+std::string advice_on(const Error& error) {
+  const bool own_token = error.code == EACCES && std::getenv("SLURM_JWT") != nullptr;
+  return own_token ? "unset SLURM_JWT: then munge says who asks, or a new token does"
+                   : "tell the cluster's administrators, if it lasts";
+}
+
+Finding of_answers(engine::slurm::SlurmEngine& cluster, uint32_t seconds) {
+  const std::string& directory = cluster.answers_directory();
+  if (directory.empty())
+    return {Level::kNote, "answers of slurmctld cannot be kept: each command asks for itself",
+            "export XDG_RUNTIME_DIR, or HOME, as a directory of your own"};
+  if (!cluster.keeps_answers())
+    return {Level::kNote,
+            "answers of slurmctld cannot be kept in " + directory + ": each command asks for itself",
+            "make room there, or export XDG_RUNTIME_DIR as another directory of your own"};
+  return {Level::kGood,
+          "your commands share slurmctld's answers, for " + std::to_string(seconds) + " s or more, in " +
+              directory,
+          ""};
+}
 
 void check_cluster(engine::slurm::SlurmEngine& cluster, std::vector<Finding>& findings) {
   const engine::slurm::Place& place = cluster.place();
   const std::string found = "its commands are in " + place.directory + ", found by " + place.found_by;
   if (const Status answers = cluster.ping_controller(); !answers) {
-    findings.push_back({Level::kBad, answers.error().message + "; " + found, kTellSite});
+    findings.push_back({Level::kBad, answers.error().message + "; " + found, advice_on(answers.error())});
     return;
   }
   const auto self = cluster.identity();
   if (!self) {
-    findings.push_back({Level::kBad, self.error().message + "; " + found, kTellSite});
+    findings.push_back({Level::kBad, self.error().message + "; " + found, advice_on(self.error())});
     return;
   }
   findings.push_back(
@@ -42,15 +64,9 @@ void check_cluster(engine::slurm::SlurmEngine& cluster, std::vector<Finding>& fi
     findings.push_back(
         {Level::kNote, kept.error().message + ": seff and sacct cannot answer, the queue can", ""});
   }
-  if (const std::string& directory = cluster.answers_directory(); directory.empty()) {
-    findings.push_back({Level::kNote, "answers of slurmctld cannot be kept: each command asks for itself",
-                        "export XDG_RUNTIME_DIR, or HOME, as a directory of your own"});
-  } else {
-    findings.push_back({Level::kGood,
-                        "your commands share slurmctld's answers, for " +
-                            std::to_string(self->least_poll_seconds) + " s or more, in " + directory,
-                        ""});
-  }
+  findings.push_back(of_answers(cluster, self->least_poll_seconds));
+  if (cluster.is_polled())
+    findings.push_back({Level::kGood, "minke poll asks slurmctld for all users of this machine", ""});
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "api/job_filter.pb.h"
 #include "api/priorities.pb.h"
+#include "base/version.h"
 #include "cli/clusters.h"
 #include "cli/commands.h"
 #include "cli/described_commands.h"
@@ -87,6 +88,11 @@ Ended partitions(Arguments& arguments, const Given& given) {
   return std::nullopt;
 }
 
+Ended help_format(Arguments&, const Given&) {
+  view::write_out(view::priority_help_format());
+  return 0;
+}
+
 // --verbose: prints what was asked for.
 std::string asked_for(const Arguments& arguments) {
   const std::string rule = std::string(29, '-') + "\n";
@@ -114,6 +120,7 @@ constexpr options::Row<Arguments> kRows[] = {
     {{"format", 'o', kRequired, "format", "format specification", "", "SPRIO_FORMAT"},
      options::keep<&Arguments::options, &view::SprioOptions::format>},
     {{"help", '\0', kNone, "", "show this help message"}, show_help<Arguments>},
+    {{"helpformat", '\0', kNone, "", "the letters of --format"}, help_format},
     {{"jobs", 'j', kOptional, "jobs", "comma separated list of jobs to view, default is all",
       options::kJobIds},
      jobs},
@@ -171,6 +178,7 @@ int sprio_main(int argc, char** argv) {
   const view::DocumentOrigin origin = view::document_origin(argc, argv);
   Arguments arguments;
   if (auto status = read_arguments(argc, argv, arguments)) return *status;
+  arguments.options.release = spoken_release();
   auto cluster = engine::open();
   if (!cluster) return view::print_error("sprio", cluster.error().message), 1;
   if (!check_clusters(**cluster, "sprio", arguments.clusters)) return 1;
@@ -202,7 +210,7 @@ int sprio_main(int argc, char** argv) {
   context.cluster_name = engine::fetch_cluster_name(**cluster);
   context.now = jobs.now;
   if (arguments.document) {
-    DocumentOutput output(*arguments.document, origin);
+    DocumentOutput output(*arguments.document, origin, {});
     output.document().begin_array("jobs");
     for (const view::PriorityLine& line : lines) {
       view::describe_priority(output.document(), line, context);
@@ -212,7 +220,7 @@ int sprio_main(int argc, char** argv) {
     output.finish(context);
     return 0;
   }
-  if (lines.empty() && arguments.filtered && !arguments.options.weights) {
+  if (lines.empty() && arguments.filtered && !arguments.options.weights && spoken_release() < kSlurm24) {
     view::write_out("Unable to find jobs matching user/id(s) specified\n");
     return 0;
   }

@@ -12,6 +12,7 @@
 #include "cli/clusters.h"
 #include "cli/commands.h"
 #include "cli/document_output.h"
+#include "cli/slurm_programs.h"
 #include "cli/squeue_options.h"
 #include "engine/engine.h"
 #include "engine/fetch.h"
@@ -130,16 +131,25 @@ Result<engine::JobRecords> jobs_asked_for(engine::Engine& cluster, const view::S
 
 int describe_jobs(engine::Engine& cluster, const view::SqueueOptions& options, bool nothing,
                   const view::DocumentOrigin& origin, view::DisplayContext& context) {
-  const Result<engine::JobRecords> jobs = jobs_asked_for(cluster, options, nothing, false);
+  const Result<engine::JobRecords> jobs = jobs_asked_for(cluster, options, nothing, options.only_job_state);
   if (!jobs) return fail("slurm_load_jobs", jobs.error());
   context.now = jobs->now != 0 ? jobs->now : context.now;
   const auto lines = view::job_lines(jobs->records, options, context);
   if (!lines) return view::print_error("squeue", lines.error().message), 1;
-  DocumentOutput output(*options.document, origin);
+  DocumentOutput output(*options.document, origin,
+                        options.only_job_state ? view::answer::kJobStates : view::answer::kJobs);
+  const auto nodes = options.only_job_state ? Result<engine::NodeRecords>(engine::NodeRecords())
+                                            : engine::fetch_nodes(cluster);
+  const view::NodeLayouts layouts = nodes ? view::layouts_of(nodes->records) : view::NodeLayouts();
   view::Document& document = output.document();
   document.begin_array("jobs");
   for (const view::JobLine& line : *lines) {
-    view::describe_job(document, *line.job, line.waiting_task ? &*line.waiting_task : nullptr, context);
+    const uint32_t* waiting_task = line.waiting_task ? &*line.waiting_task : nullptr;
+    if (options.only_job_state) {
+      view::describe_job_state(document, *line.job, waiting_task, context);
+    } else {
+      view::describe_job(document, *line.job, waiting_task, context, &layouts);
+    }
     output.flush_if_long();
   }
   document.end();
@@ -167,7 +177,7 @@ int show_jobs(engine::Engine& cluster, const view::SqueueOptions& options, bool 
 }
 
 int show_steps(engine::Engine& cluster, const view::SqueueOptions& options, bool nothing,
-               view::DisplayContext& context) {
+               const view::DocumentOrigin& origin, view::DisplayContext& context) {
   std::vector<std::string> problems;
   view::Table<view::StepLine> table = view::step_table(options, problems);
   print_problems(problems, "job step");
@@ -184,7 +194,16 @@ int show_steps(engine::Engine& cluster, const view::SqueueOptions& options, bool
   context.now = steps.now != 0 ? steps.now : context.now;
   auto lines = view::step_lines(steps.records, jobs.records, options);
   if (!lines) return view::print_error("squeue", lines.error().message), 1;
-  print_table(table, *lines, options, context);
+  if (!options.document) return print_table(table, *lines, options, context), 0;
+  DocumentOutput output(*options.document, origin, view::answer::kSteps);
+  output.document().begin_array("steps");
+  for (const view::StepLine& line : *lines) {
+    view::describe_queued_step(output.document(), *line.step, *line.job, context);
+    output.flush_if_long();
+  }
+  output.document().end();
+  output.document().number("last_update", context.now);
+  output.finish(context);
   return 0;
 }
 
@@ -198,6 +217,17 @@ Status add_partition_tiers(engine::Engine& cluster, view::SqueueOptions& options
   return {};
 }
 
+// Where partitions are hidden from this user (root sees all), the jobs in them are, too, unless he asks for
+// them. Minke's own cluster shows all.
+void leave_out_hidden(engine::Engine& cluster, view::SqueueOptions& options) {
+  if (getuid() == 0 || options.all_partitions || !options.partitions.empty() || !options.jobs.empty()) return;
+  if (const auto self = cluster.identity(); !self || self->product != "Slurm") return;
+  const auto partitions = engine::fetch_partitions(cluster);
+  if (!partitions || partitions->records.empty()) return;
+  for (const model::PartitionRecord* one : partitions->records)
+    if (!one->hidden()) options.partitions.push_back(one->name());
+}
+
 bool needs_cluster_name(const view::SqueueOptions& options) {
   return options.document ||
          (options.long_format && options.long_format->find("luster") != std::string::npos);
@@ -205,9 +235,10 @@ bool needs_cluster_name(const view::SqueueOptions& options) {
 
 int show_once(engine::Engine& cluster, const view::SqueueOptions& options, bool nothing,
               const view::DocumentOrigin& origin, view::DisplayContext& context) {
-  if (options.document) return describe_jobs(cluster, options, nothing, origin, context);
-  if (!options.no_header) view::write_out(cluster_line(cluster, options.clusters));
-  return options.show_steps ? show_steps(cluster, options, nothing, context)
+  if (options.document && !options.show_steps)
+    return describe_jobs(cluster, options, nothing, origin, context);
+  if (!options.no_header && !options.document) view::write_out(cluster_line(cluster, options.clusters));
+  return options.show_steps ? show_steps(cluster, options, nothing, origin, context)
                             : show_jobs(cluster, options, nothing, context);
 }
 
@@ -217,6 +248,10 @@ int squeue_main(int argc, char** argv) {
   view::SqueueOptions options;
   const view::DocumentOrigin origin = view::document_origin(argc, argv);
   if (std::optional<int> status = read_squeue_arguments(argc, argv, options)) return *status;
+  if (options.document && options.only_job_state) options.array = true;  // each task has a line of its own
+  if (options.show_steps) {
+    if (const auto ended = become_slurm_program_for_this("squeue", argv)) return *ended;
+  }
   bool nothing = !resolve_users(options) || options.nothing;
   auto cluster = engine::open();
   if (!cluster) return fail("slurm_load_jobs", cluster.error());
@@ -224,8 +259,10 @@ int squeue_main(int argc, char** argv) {
   if (const Status added = add_partition_tiers(**cluster, options); !added)
     return fail("slurm_load_partitions", added.error());
   if (options.verbose && !options.document) view::write_out(parameters(options));
+  leave_out_hidden(**cluster, options);
   view::DisplayContext context = view::display_context_from_environment();
   context.convert_units = !options.no_convert;
+  context.expand_patterns = options.expand_patterns;
   context.now = std::time(nullptr);
   if (needs_cluster_name(options)) context.cluster_name = engine::fetch_cluster_name(**cluster);
   while (true) {

@@ -1,13 +1,16 @@
 // The command line and the environment of squeue.
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
+#include "base/version.h"
 #include "cli/clusters.h"
 #include "cli/described_commands.h"
 #include "cli/document_output.h"
 #include "cli/read_command.h"
 #include "cli/squeue_options.h"
+#include "cli/stored_names.h"
 #include "engine/fetch.h"
 #include "options/values.h"
 #include "text/duration.h"
@@ -32,6 +35,17 @@ struct Arguments : view::SqueueOptions {
 };
 using Ended = std::optional<int>;
 
+// The states that --states takes, as each release lists them.
+std::string state_names() {
+  std::string names =
+      "PENDING,RUNNING,SUSPENDED,COMPLETED,CANCELLED,FAILED,TIMEOUT,NODE_FAIL,PREEMPTED,BOOT_FAIL,DEADLINE,"
+      "OUT_OF_MEMORY,COMPLETING,CONFIGURING,";
+  if (spoken_release() >= kSlurm26) names += "EXPEDITING,";
+  names +=
+      "RESIZING,RESV_DEL_HOLD,REQUEUED,REQUEUE_FED,REQUEUE_HOLD,REVOKED,SIGNALING,SPECIAL_EXIT,STAGE_OUT,"
+      "STOPPED";
+  return spoken_release() < kSlurm24 ? names : text::lower_case(names);
+}
 constexpr std::string_view kUsage =
     "Usage: squeue [-A account] [--clusters names] [-i seconds] [--job jobid]\n"
     "              [-n name] [-o format] [-p partitions] [--qos qos]\n"
@@ -52,10 +66,16 @@ Ended names(Arguments& asked, const Given& given) {
   asked.nothing = asked.nothing || (asked.*kMember).empty();
   return std::nullopt;
 }
+template <auto kMember>
+Ended accounting_names(Arguments& asked, const Given& given) {
+  names<kMember>(asked, given);
+  asked.*kMember = with_stored_names(asked.*kMember);
+  return std::nullopt;
+}
 
 Ended states(Arguments& asked, const Given& given) {
   asked.states.clear();
-  asked.completing_state = asked.configuring_state = asked.all_states = false;
+  asked.completing_state = asked.configuring_state = asked.stopped_state = asked.all_states = false;
   asked.filter_states = true;
   if (text::equals_ignoring_case(given.text(), "all")) {
     asked.all_states = true;
@@ -65,15 +85,14 @@ Ended states(Arguments& asked, const Given& given) {
     Result<text::StateWord> state = text::parse_job_state(word);
     if (!state) {
       wrong("Invalid job state specified: " + word);
-      return wrong(
-          "Valid job states include: PENDING,RUNNING,SUSPENDED,COMPLETED,CANCELLED,FAILED,TIMEOUT,NODE_FAIL,"
-          "PREEMPTED,BOOT_FAIL,DEADLINE,OUT_OF_MEMORY,COMPLETING,CONFIGURING,RESIZING,RESV_DEL_HOLD,"
-          "REQUEUED,REQUEUE_FED,REQUEUE_HOLD,REVOKED,SIGNALING,SPECIAL_EXIT,STAGE_OUT,STOPPED\n");
+      return wrong("Valid job states include: " + state_names() + "\n");
     }
     if (state->state) asked.states.push_back(*state->state);
     asked.completing_state = asked.completing_state || state->completing;
     asked.configuring_state = asked.configuring_state || text::equals_ignoring_case(word, "CF") ||
                               text::equals_ignoring_case(word, "CONFIGURING");
+    asked.stopped_state = asked.stopped_state || text::equals_ignoring_case(word, "ST") ||
+                          text::equals_ignoring_case(word, "STOPPED");
   }
   return std::nullopt;
 }
@@ -151,6 +170,13 @@ Ended running(Arguments& asked, const Given& given) {
   return std::nullopt;
 }
 
+Ended help_state(Arguments&, const Given&) {
+  std::string out = text::lower_case(state_names());
+  std::replace(out.begin(), out.end(), ',', '\n');
+  view::write_out(out + "\n");
+  return 0;
+}
+
 Ended help_format(Arguments&, const Given&) {
   std::vector<std::string_view> names;
   for (const view::JobField& field : view::job_fields()) names.push_back(field.name);
@@ -159,7 +185,7 @@ Ended help_format(Arguments&, const Given&) {
 }
 
 constexpr auto kIgnored = &options::ignored<Arguments>;
-constexpr auto kAccounts = &names<&Arguments::accounts>;
+constexpr auto kAccounts = &accounting_names<&Arguments::accounts>;
 constexpr auto kNames = &names<&Arguments::names>;
 constexpr auto kPartitions = &names<&Arguments::partitions>;
 constexpr auto kUsers = &names<&Arguments::users>;
@@ -172,14 +198,16 @@ constexpr options::Row<Arguments> kRows[] = {
       "SQUEUE_ACCOUNT"},
      kAccounts},
     {{"accounts", '\0', kRequired}, kAccounts},
-    {{"all", 'a', kNone, "", "also jobs in hidden partitions"}, kIgnored},
+    {{"all", 'a', kNone, "", "also jobs in hidden partitions", "", "SQUEUE_ALL"},
+     options::flag<&Arguments::all_partitions>},
     {{"array", 'r', kNone, "", "a line for each task of an array", "", "SQUEUE_ARRAY"},
      options::flag<&Arguments::array>},
     {{"array-unique", '\0', kNone}, kIgnored},
     {{"cluster", '\0', kRequired}, clusters<&Arguments::clusters>},
     {{"clusters", 'M', kRequired, "names", "jobs of these clusters; there is one", "", "SLURM_CLUSTERS"},
      clusters<&Arguments::clusters>},
-    {{"expand-patterns", '\0', kNone}, kIgnored},
+    {{"expand-patterns", '\0', kNone, "", "names of files in place of their patterns"},
+     options::flag<&Arguments::expand_patterns>},
     {{"Format", 'O', kRequired, "format", "what to print: name[:[.]width],...", "", "SQUEUE_FORMAT2"},
      kLongFormat},
     {{"federation", '\0', kNone}, kIgnored},
@@ -187,6 +215,7 @@ constexpr options::Row<Arguments> kRows[] = {
     {{"help", '\0', kNone, "", "show this help message"}, show_help<Arguments>},
     {{"helpFormat", '\0', kNone}, help_format},
     {{"helpformat", '\0', kNone, "", "the names that -O knows"}, help_format},
+    {{"helpstate", '\0', kNone, "", "the states of --states"}, help_state},
     {{"hide", '\0', kNone, "", "no jobs in hidden partitions"}, kIgnored},
     {{"iterate", 'i', kRequired, "seconds", "again every so many seconds"}, iterate},
     {{"jobs", 'j', kOptional, "job(s)", "comma separated list of jobs, default is all", options::kJobIds},
@@ -216,7 +245,7 @@ constexpr options::Row<Arguments> kRows[] = {
     {{"priority", 'P', kNone, "", "a line for each partition a job waits for", "", "SQUEUE_PRIORITY"},
      options::flag<&Arguments::per_partition>},
     {{"qos", 'q', kRequired, "qos(s)", "comma separated list of QOS", options::kQosNames, "SQUEUE_QOS"},
-     names<&Arguments::qos>},
+     accounting_names<&Arguments::qos>},
     {{"reservation", 'R', kRequired, "name", "jobs of this reservation", options::kReservationNames},
      options::list<&Arguments::reservations>},
     {{"running-over", '\0', kRequired, "time", "jobs that run for longer"},
@@ -250,6 +279,14 @@ const options::Table<Arguments>& table() {
   return *kTable;
 }
 
+// Whether --only-job-state stands alone, as Slurm wants it: with -j, -t, and how to print.
+bool chooses_more_than_state(const Arguments& asked) {
+  const bool by_place = !asked.partitions.empty() || !asked.nodes.empty() || !asked.reservations.empty();
+  const bool by_name = !asked.users.empty() || !asked.names.empty() || !asked.accounts.empty() ||
+                       !asked.qos.empty() || !asked.licenses.empty();
+  return by_place || by_name || asked.me || asked.long_list || asked.start || asked.show_steps;
+}
+
 }  // namespace
 
 const options::Command& squeue_command() {
@@ -270,6 +307,13 @@ std::optional<int> read_squeue_arguments(int argc, char** argv, view::SqueueOpti
   if (taken < read.operands.size()) {
     wrong("Unrecognized option: " + read.operands[taken]);
     view::write_out(kUsage);
+    return 1;
+  }
+  if (arguments.only_job_state && spoken_release() >= kSlurm24 && chooses_more_than_state(arguments)) {
+    std::fputs(
+        "squeue: fatal: Option --only-job-state only works alone, with -j (--jobs) and/or -t (--states) "
+        "parameters, parameters for cluster/federation selection, and the printing options.\n",
+        stderr);
     return 1;
   }
   asked = std::move(arguments);

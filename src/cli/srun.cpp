@@ -15,6 +15,7 @@
 #include "cli/allocation.h"
 #include "cli/clusters.h"
 #include "cli/commands.h"
+#include "cli/srun/async_step.h"
 #include "cli/srun/components.h"
 #include "cli/srun/launch_environment.h"
 #include "cli/srun/run_step.h"
@@ -245,6 +246,7 @@ int srun_components(submit::Invocation invocation, const submit::CommandLine& li
 
 // Returns why the request is refused before the cluster is asked; empty if it is not.
 std::string refusal(const submit::JobRequest& request) {
+  if (std::string problem = async_refusal(request); !problem.empty()) return problem;
   if (!request.job_id && request.is_given("relative"))
     return "fatal: --relative option invalid for job allocation request";
   if (!request.is_given("bcast") || request.multi_prog) return "";
@@ -287,7 +289,7 @@ std::optional<int> join_job(engine::Engine& cluster, const submit::Invocation& i
 
 // Runs one step of one job, which exists already or is requested.
 int srun_alone(const submit::Invocation& invocation, std::optional<uint64_t> group,
-               submit::JobRequest& request, std::string environment) {
+               submit::JobRequest& request, std::string environment, int told = -1) {
   const auto complain = [&](const std::string& message) {
     return give_up(submit::refuse(invocation, message, 1));
   };
@@ -304,7 +306,7 @@ int srun_alone(const submit::Invocation& invocation, std::optional<uint64_t> gro
                  job.node_list().c_str(), cpu_counts(job).c_str());
   }
   auto spec = make_step_spec(invocation, request, job, std::move(environment));
-  const StepEnd end = spec ? run_step(**cluster, invocation, request, job, std::move(*spec), -1)
+  const StepEnd end = spec ? run_step(**cluster, invocation, request, job, std::move(*spec), told)
                            : as_step_end(complain(spec.error().message));
   if (own_allocation) (void)give_back(**cluster, job.job_id(), end.wait_status);
   return end.status;
@@ -319,11 +321,19 @@ int srun_main(int argc, char** argv) {
   };
   const auto line = submit::read_command_line(invocation);
   if (!line) return give_up(line.error());
-  if (line->show != submit::ShowOnly::kNothing) return show(submit::Command::kSrun, line->show);
+  if (line->show != submit::ShowOnly::kNothing) return show(submit::Command::kSrun, *line);
   for (const submit::Setting& setting : line->components.front()) {
     if (setting.option->name == "mpi" && setting.value == "list") return list_mpi_types();
   }
-  if (names_several_components(*line)) return srun_components(invocation, *line, argc, argv);
+  const bool several = names_several_components(*line);
+  const auto& all = line->components;
+  const bool async = std::any_of(all.begin(), all.end(), [](const auto& settings) {
+    return std::any_of(settings.begin(), settings.end(),
+                       [](const submit::Setting& setting) { return setting.option->name == "async"; });
+  });
+  if (several && async)
+    return complain("--async is for a step of one component: give each component an srun of its own");
+  if (several) return srun_components(invocation, *line, argc, argv);
   auto request = submit::make_job_request(invocation, *line);
   if (!request) return give_up(request.error());
   print_notes(*request);
@@ -332,7 +342,11 @@ int srun_main(int argc, char** argv) {
   if (!environment) return complain(environment.error().message);
   std::signal(SIGPIPE, SIG_IGN);
   if (const std::string problem = refusal(*request); !problem.empty()) return complain(problem);
-  return srun_alone(invocation, component_of(*line), *request, std::move(*environment));
+  const auto group = component_of(*line);
+  if (!request->async) return srun_alone(invocation, group, *request, std::move(*environment));
+  return run_async(*request, [&](int told) {
+    return srun_alone(invocation, group, *request, std::move(*environment), told);
+  });
 }
 
 }  // namespace minke::cli

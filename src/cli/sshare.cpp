@@ -16,6 +16,7 @@
 #include "cli/described_commands.h"
 #include "cli/document_output.h"
 #include "cli/read_command.h"
+#include "cli/stored_names.h"
 #include "engine/fetch.h"
 #include "engine/open.h"
 #include "options/values.h"
@@ -163,7 +164,7 @@ Status find_shares(engine::Engine& cluster, const Arguments& arguments, Shares& 
   if (!tree) return failure(tree.error());
   const std::string user = view::user_name_of(getuid());
   if (tree->accounts_size() <= 1) return add_unkept(cluster, arguments, user, shares);  // root alone
-  view::ShareWanted wanted{arguments.accounts, arguments.users, arguments.users_only};
+  view::ShareWanted wanted{with_stored_names(arguments.accounts), arguments.users, arguments.users_only};
   // As in Slurm: one's own lines, unless others are asked for.
   if (wanted.users.empty() && wanted.accounts.empty() && !arguments.all) wanted.users = {user};
   shares.lines = view::share_tree_lines(*tree, wanted, shares.usages);
@@ -173,7 +174,7 @@ Status find_shares(engine::Engine& cluster, const Arguments& arguments, Shares& 
 
 void describe(const Shares& shares, view::DocumentFormat format, const view::DocumentOrigin& origin,
               const view::DisplayContext& context) {
-  DocumentOutput output(format, origin);
+  DocumentOutput output(format, origin, view::answer::kShares);
   view::Document& document = output.document();
   document.begin_object("shares");
   document.begin_array("shares");

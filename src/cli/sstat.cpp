@@ -1,11 +1,13 @@
 // sstat: shows the current usage of the steps of running jobs. Reads its options, asks for each job, prints.
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "api/step_usage.pb.h"
+#include "base/version.h"
 #include "cli/commands.h"
 #include "cli/described_commands.h"
 #include "cli/read_command.h"
@@ -20,8 +22,8 @@
 namespace minke::cli {
 namespace {
 
-constexpr const char* kFormat =
-    "jobid,maxvmsize,maxvmsizenode,maxvmsizetask,avevmsize,maxrss,maxrssnode,maxrsstask,averss,maxpages,"
+constexpr const char* kFormat =  // behind the step's id
+    "maxvmsize,maxvmsizenode,maxvmsizetask,avevmsize,maxrss,maxrssnode,maxrsstask,averss,maxpages,"
     "maxpagesnode,maxpagestask,avepages,mincpu,mincpunode,mincputask,avecpu,ntasks,avecpufreq,reqcpufreqmin,"
     "reqcpufreqmax,reqcpufreqgov,consumedenergy,maxdiskread,maxdiskreadnode,maxdiskreadtask,avediskread,"
     "maxdiskwrite,maxdiskwritenode,maxdiskwritetask,avediskwrite,tresusageinave,tresusageinmax,"
@@ -37,9 +39,14 @@ using Ended = std::optional<int>;
 
 constexpr std::string_view kUsage = "Usage: sstat [options] -j <job(.stepid)>\n\tUse --help for help\n";
 
+std::string default_format() {
+  return (spoken_release() >= kSlurm26 ? "jobid,alloctres," : "jobid,") + std::string(kFormat);
+}
+
 struct Arguments {
-  std::vector<text::JobReference> jobs;
-  std::string format = kFormat;
+  std::vector<text::JobReference> jobs;  // each once
+  std::set<std::string> named;           // they
+  std::string format = default_format();
   view::PrintLayout layout = view::PrintLayout::kFixed;
   bool all_steps = false;
   bool no_header = false;
@@ -49,7 +56,9 @@ struct Arguments {
 Ended add_jobs(Arguments& arguments, const std::string& list) {
   auto references = text::parse_job_id_list(list);
   if (!references) return view::print_error("sstat", "Invalid job id specified: " + list), 1;
-  for (text::JobReference& reference : *references) arguments.jobs.push_back(std::move(reference));
+  for (text::JobReference& reference : *references)
+    if (arguments.named.insert(text::format_job_id(reference)).second)
+      arguments.jobs.push_back(std::move(reference));
   return std::nullopt;
 }
 

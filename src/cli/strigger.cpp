@@ -43,14 +43,16 @@ struct Event {
   TriggerEvent event;
   const char* name;  // its name in --get
 };
-constexpr std::array<Event, 8> kEvents = {{{model::TRIGGER_JOB_END, "fini"},
-                                           {model::TRIGGER_JOB_TIME, "time"},
-                                           {model::TRIGGER_NODE_UP, "up"},
-                                           {model::TRIGGER_NODE_DOWN, "down"},
-                                           {model::TRIGGER_NODE_DRAINED, "drained"},
-                                           {model::TRIGGER_NODE_FAIL, "fail"},
-                                           {model::TRIGGER_NODE_IDLE, "idle"},
-                                           {model::TRIGGER_RECONFIGURE, "reconfig"}}};
+constexpr std::array<Event, 10> kEvents = {{{model::TRIGGER_JOB_END, "fini"},
+                                            {model::TRIGGER_JOB_TIME, "time"},
+                                            {model::TRIGGER_NODE_UP, "up"},
+                                            {model::TRIGGER_NODE_DOWN, "down"},
+                                            {model::TRIGGER_NODE_DRAINED, "drained"},
+                                            {model::TRIGGER_NODE_DRAINING, "draining"},
+                                            {model::TRIGGER_NODE_RESUME, "resume"},
+                                            {model::TRIGGER_NODE_FAIL, "fail"},
+                                            {model::TRIGGER_NODE_IDLE, "idle"},
+                                            {model::TRIGGER_RECONFIGURE, "reconfig"}}};
 
 struct Arguments {
   bool set = false, get = false, clear = false, never = false;
@@ -133,6 +135,8 @@ constexpr options::Row<Arguments> kRows[] = {
     {{"down", 'd', kNone, "", "event: a node went down"}, event<model::TRIGGER_NODE_DOWN>},
     {{"drained", 'D', kNone, "", "event: a node takes no jobs and has none any more"},
      event<model::TRIGGER_NODE_DRAINED>},
+    {{"draining", '\0', kNone, "", "event: a node takes no jobs any more, but has some"},
+     event<model::TRIGGER_NODE_DRAINING>},
     {{"fail", 'F', kNone, "", "event: a node is marked as failing"}, event<model::TRIGGER_NODE_FAIL>},
     {{"fini", 'f', kNone, "", "event: the job has ended"}, event<model::TRIGGER_JOB_END>},
     {{"flags", '\0', kRequired, "perm", "the trigger stays when it has been pulled", "perm"}, flags},
@@ -161,6 +165,7 @@ constexpr options::Row<Arguments> kRows[] = {
      options::flag<&Arguments::quiet>},
     {{"reconfig", 'r', kNone, "", "event: the configuration was read again"},
      event<model::TRIGGER_RECONFIGURE>},
+    {{"resume", 'R', kNone, "", "event: a node takes jobs again"}, event<model::TRIGGER_NODE_RESUME>},
     {{"set", '\0', kNone, "", "create a trigger: a program is run once something happens"},
      options::flag<&Arguments::set>},
     {{"time", 't', kNone, "", "event: the job's time limit is reached"}, event<model::TRIGGER_JOB_TIME>},
@@ -211,7 +216,9 @@ std::optional<int> check(const Arguments& arguments) {
         "there is one daemon, without a backup, a database daemon or burst buffers: this never happens");
   if (arguments.set && arguments.events.empty())
     return wrong(
-        "You must specify a trigger (--down, --up, --drained, --fail, --idle, --reconfig, --time or --fini)");
+        "You must specify a trigger (--down, --up, --drained, --draining, --resume, --fail, --idle, "
+        "--reconfig, --time or "
+        "--fini)");
   if (arguments.set && arguments.program.empty()) return wrong("You must specify a --program value");
   for (const TriggerEvent event : arguments.events) {
     if ((event == model::TRIGGER_JOB_END || event == model::TRIGGER_JOB_TIME) && arguments.job_id == 0)

@@ -1,9 +1,5 @@
 #include "cli/systemd_units.h"
 
-#include <unistd.h>
-
-#include <cerrno>
-#include <climits>
 #include <cstdio>
 #include <string>
 
@@ -13,6 +9,7 @@
 #include "node/launcher.h"
 #include "os/files.h"
 #include "os/minke_home.h"
+#include "os/this_program.h"
 
 namespace minke::cli {
 
@@ -139,23 +136,25 @@ bool is_below(const std::string& path, const std::string& directory) {
 
 }  // namespace
 
+int print_unit(std::string text) {
+  const auto self = os::this_program();
+  if (!self) return complain(self.error());
+  replace_all(text, "{program}", *self);
+  std::fputs(text.c_str(), stdout);
+  return 0;
+}
+
 int print_systemd_units() {
-  char self[PATH_MAX];
-  const ssize_t length = ::readlink("/proc/self/exe", self, sizeof self);
-  if (length <= 0 || length == sizeof self)
-    return complain(failure_from_errno("/proc/self/exe", errno).value());
   const std::string tmp_root = tmp_root_elsewhere();
   const bool in_tmp = is_below(tmp_root, "/tmp") || is_below(tmp_root, "/var/tmp");
   const bool in_homes = is_below(tmp_root, "/home") || is_below(tmp_root, "/root");
   std::string text = std::string(kLauncherUnit) + "\n" + kHelpersUnit + "\n" + kDaemonUnit;
-  replace_all(text, "{program}", std::string(self, static_cast<size_t>(length)));
   replace_all(text, "{home}", os::kSharedHome);
   replace_all(text, "{launcher_exists}", std::to_string(node::kLauncherExists));
   replace_all(text, "{tmp_root}", tmp_root.empty() ? "" : " " + tmp_root);
   replace_all(text, "{protect_home}", in_homes ? "read-only" : "yes");
   replace_all(text, "{private_tmp}", in_tmp ? "no" : "yes");
-  std::fputs(text.c_str(), stdout);
-  return 0;
+  return print_unit(std::move(text));
 }
 
 }  // namespace minke::cli

@@ -59,6 +59,14 @@ double gpu_utilization(const model::Sample& now) {
   return now.gpus().empty() ? 0 : sum / now.gpus_size();
 }
 
+// Of one whose GPUs are not measured: how many it has.
+std::string held_gpus(const model::JobRecord& job) {
+  uint64_t count = 0;
+  for (const model::Gres& gres : job.tres_gres())
+    count = gres.name() == "gpu" ? std::max<uint64_t>(count, gres.count()) : count;
+  return count == 0 ? "" : fmt::format("of {}", count);
+}
+
 // Returns what fits on a terminal of this size; rows 0: everything.
 std::string screen(const api::MeasurementsReply& reply, size_t rows, size_t columns) {
   std::vector<std::string> lines;
@@ -88,7 +96,7 @@ std::string screen(const api::MeasurementsReply& reply, size_t rows, size_t colu
     const model::JobRecord& job = measured->job();
     const model::Sample& now = measured->now();
     const std::string gpu = now.gpus().empty()
-                                ? ""
+                                ? held_gpus(job)
                                 : fmt::format("{:.0f}% {}", gpu_utilization(now),
                                               size_text(static_cast<double>(gpu_memory(now)) * 1024));
     lines.push_back(fmt::format(
@@ -102,6 +110,8 @@ std::string screen(const api::MeasurementsReply& reply, size_t rows, size_t colu
         size_text(static_cast<double>(measured->read_rate()) / 1024),
         size_text(static_cast<double>(measured->write_rate()) / 1024), now.processes(), gpu));
   }
+  if (!reply.notes().empty()) lines.emplace_back();
+  for (const std::string& note : reply.notes()) lines.push_back(note);
   if (rows != 0 && lines.size() > rows) lines.resize(rows);
   std::string out;
   for (std::string& line : lines) {
@@ -192,6 +202,7 @@ Json as_json(const api::MeasurementsReply& reply, bool with_series) {
     if (with_series) one["series"] = series_json(measured.series());
     json["jobs"].push_back(std::move(one));
   }
+  if (!reply.notes().empty()) json["notes"] = reply.notes();
   return json;
 }
 

@@ -1,10 +1,15 @@
 // The --version of Slurm's commands.
 #pragma once
 
-#include <string_view>
+#include <string>
+
+#include "base/version.h"
 
 namespace minke::cli {
 
-inline constexpr std::string_view kVersionLine = "slurm 22.05.8\n";  // the Slurm that this program imitates
+// "slurm 26.05.5": the release that is spoken.
+inline std::string version_line() {
+  return "slurm " + std::string(slurm_version(spoken_release())) + "\n";
+}
 
 }  // namespace minke::cli

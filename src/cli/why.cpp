@@ -1,23 +1,17 @@
 #include "cli/why.h"
 
-#include <unistd.h>
-
-#include <cerrno>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <ctime>
 
 #include "api/accounting.pb.h"
 #include "api/explanation.pb.h"
+#include "engine/end_clues.h"
 #include "engine/engine.h"
 #include "engine/fetch.h"
 #include "engine/open.h"
 #include "model/error.h"
 #include "model/job_record.pb.h"
-#include "model/job_state.pb.h"
 #include "text/job_id.h"
-#include "text/number.h"
 #include "view/output.h"
 #include "view/text.h"
 #include "view/why.h"
@@ -28,52 +22,6 @@ namespace {
 int complain(const std::string& message) {
   std::fprintf(stderr, "minke: error: %s\n", message.c_str());
   return 1;
-}
-
-// Returns the interpreter of a script's first line if it is missing now: the kernel could not find or execute
-// it, and ended the job with that error's number, as if it were the script's own.
-std::string missing_interpreter(engine::Engine& cluster, const model::JobRecord& job) {
-  constexpr int kOfShells = 127;  // the code of env, and of a login shell's interpreter
-  const int code = (job.exit_code() >> 8) & 0xff, error = code == kOfShells ? ENOENT : code;
-  if (job.state() != model::JOB_FAILED || job.start_time() == 0 || job.spec().interactive()) return "";
-  if ((job.exit_code() & 0x7f) != 0 || (error != ENOENT && error != EACCES && error != ENOEXEC)) return "";
-  const auto answer = cluster.script(job.job_id());
-  if (!answer) return "";
-  const std::string_view script = *answer;
-  if (!script.starts_with("#!")) return "";
-  const std::string_view line = text::trim(script.substr(2, script.find('\n') - 2));
-  const std::string interpreter(line.substr(0, line.find_first_of(" \t")));
-  if (interpreter.empty() || ::access(interpreter.c_str(), X_OK) == 0) return "";
-  return "its interpreter " + interpreter + ": " + std::strerror(error);
-}
-
-bool is_on_path(const std::string& program) {
-  const char* path = std::getenv("PATH");
-  for (const std::string_view directory : text::split(path == nullptr ? "" : path, ':'))
-    if (::access((std::string(directory) + "/" + program).c_str(), X_OK) == 0) return true;
-  return false;
-}
-
-// Whether a line of the script begins with the command.
-bool calls(std::string_view script, std::string_view command) {
-  for (const std::string_view line : text::split(script, '\n')) {
-    std::string_view rest = text::trim(line);
-    if (rest.starts_with("srun ")) rest = text::trim(rest.substr(5));
-    if (rest.starts_with(command) && (rest.size() == command.size() || rest[command.size()] == ' '))
-      return true;
-  }
-  return false;
-}
-
-// What a script of another cluster lacks here most often, where its last command was not found.
-std::string missing_python(engine::Engine& cluster, const model::JobRecord& job) {
-  constexpr int kNotFound = 127;
-  if (job.state() != model::JOB_FAILED || job.exit_code() != kNotFound << 8) return "";
-  const auto script = cluster.script(job.job_id());
-  if (!script || !calls(*script, "python")) return "";
-  if (is_on_path("python") || !is_on_path("python3")) return "";
-  return "python: command not found: without a module it is called python3 here; "
-         "write \"module load python\" before it";
 }
 
 }  // namespace
@@ -104,12 +52,7 @@ int why(const std::string& job, bool json) {
   context.now = found->now != 0 ? found->now : std::time(nullptr);
   for (const api::AccountedJob* one : found->records) {
     model::JobRecord ended = one->job();
-    if (std::string missing = missing_interpreter(**cluster, ended); !missing.empty()) {
-      ended.set_reason(model::FAIL_LAUNCH);
-      ended.set_reason_detail(std::move(missing));
-    } else if (std::string python = missing_python(**cluster, ended); !python.empty()) {
-      ended.set_reason_detail(std::move(python));
-    }
+    engine::add_end_clues(**cluster, ended);
     view::write_out(json ? view::why_ended_json(ended, context) : view::why_ended_report(ended, context));
   }
   return 0;

@@ -32,6 +32,8 @@ void read_cluster_choice(Table& table, ClusterChoice& choice) {
   });
   table.number("period", kLeast, kMost,
                [&](int64_t seconds) { choice.period_seconds = static_cast<uint32_t>(seconds); });
+  table.number("agent_port", 0, 65535,
+               [&](int64_t port) { choice.agent_port = static_cast<uint16_t>(port); });
 }
 
 ClusterChoice load_cluster_choice(const std::string& path) {

@@ -18,6 +18,7 @@ struct ClusterChoice {
   std::string name;              // of several clusters of one Slurm's: -M; empty: its own
   std::string rest;              // where its slurmrestd listens: a path, or HOST:PORT; empty: it is not asked
   uint32_t period_seconds = 30;  // for how long an answer of slurmctld's does
+  uint16_t agent_port = 6829;    // of minke agent on its nodes; 0: they are not asked
 };
 
 // "embedded" or "slurm".

@@ -15,7 +15,9 @@
 #include "config/budgets.h"
 #include "config/cluster_choice.h"
 #include "config/machine.h"
+#include "config/parameters.h"
 #include "config/policy.h"
+#include "config/portal_settings.h"
 #include "config/site_variables.h"
 #include "config/slurm_conf.h"
 #include "config/storage.h"
@@ -134,6 +136,22 @@ void read_offline(Table& table, PortAccess& ports) {
   });
 }
 
+void read_containers(Table& table, ContainerConfiguration& containers) {
+  table.text("runtime", [&](const std::string& given) -> Status {
+    containers.runtime = given;
+    if (given == "crun" || given == "runc" || given.starts_with('/')) return {};
+    return failure("must be \"crun\", \"runc\", or the absolute path of such a program");
+  });
+  table.texts("mounts", [&](const std::string& given) -> Status {
+    const size_t colon = given.find(':');
+    const bool target = colon == std::string::npos || (colon + 1 < given.size() && given[colon + 1] == '/');
+    if (!given.starts_with('/') || !target || given.find_first_of(",\n") != std::string::npos)
+      return failure("must be absolute paths: \"/data\", \"/scratch:/scratch:ro\"");
+    containers.mounts += (containers.mounts.empty() ? "" : ",") + given;
+    return {};
+  });
+}
+
 // Reads the cluster's name, and its first job id.
 void read_cluster(Table& table, Configuration& config) {
   table.text("cluster_name", config.cluster_name);
@@ -175,6 +193,8 @@ void read_job_rules(Table& table, Configuration& config) {
     config.all_partitions_must_fit = given == "ALL";
     return {};
   });
+  table.text("select_type_parameters",
+             [&](const std::string& given) { return set_select_parameters(config, given); });
   table.number("requeue_delay", 0, 1 << 30,
                [&](int64_t v) { config.requeue_delay_seconds = static_cast<uint32_t>(v); });
   table.boolean("requeue", [&](bool v) { config.requeue_by_default = v; });
@@ -217,6 +237,14 @@ void read_sections(Table& table, Configuration& config, uint32_t& shards) {
     ClusterChoice checked;  // load_cluster_choice() is for who needs it
     read_cluster_choice(section, checked);
   });
+  table.sub_table("compatibility", [&](Table& section) {
+    section.text("slurm", [&](const std::string& given) -> Status {
+      const auto release = parse_release(given);
+      if (!release) return failure("must be \"22.05\", \"24.11\" or \"26.05\"");
+      config.slurm_release = *release;
+      return {};
+    });
+  });
   table.sub_table("measuring", [&](Table& section) {
     section.number("interval", 0, 3600,
                    [&](int64_t v) { config.measuring_interval = static_cast<uint32_t>(v); });
@@ -224,11 +252,13 @@ void read_sections(Table& table, Configuration& config, uint32_t& shards) {
   table.sub_table("gpus", [&](Table& section) { read_gpus(section, config.gpus, shards); });
   table.sub_table("storage", [&](Table& section) { config.storage = read_storage(section); });
   table.sub_table("offline", [&](Table& section) { read_offline(section, config.job_ports); });
+  table.sub_table("containers", [&](Table& section) { read_containers(section, config.containers); });
   table.sub_table("proxy", [&](Table& section) { read_proxy(section, config.proxy); });
   table.sub_table("budgets", [&](Table& section) {
     BudgetSettings checked;  // load_budget_settings() is for the code that needs them
     read_budget_settings(section, checked);
   });
+  table.sub_table("portal", check_portal_settings);
   table.sub_table("variables", [&](Table& section) {
     std::string checked;  // read_site_variables() is for the commands, which need them
     for (const std::string_view name : kSiteVariables) section.text(name, checked);
@@ -348,6 +378,7 @@ Result<Configuration> parse_configuration(const std::string& text, const std::st
   if (const Status read = read_nodes(nodes, path, machine, shards, config); !read)
     return failure(read.error());
   if (const Status read = read_partitions(partitions, path, config); !read) return failure(read.error());
+  give_whole_memory(config);
   return config;
 }
 
@@ -372,11 +403,13 @@ Result<Configuration> load_configuration(const std::string& home, const std::str
   if (slurm_alone || (!home.empty() && ::access(config->slurm_conf.c_str(), F_OK) == 0)) {
     if (const Status read = read_slurm_conf(machine, *config); !read) return failure(read.error());
   }
+  if (slurm_alone) config->slurm_release = read_release(path);
   if (const Status good = check_prologs(config->prologs, shared); !good)
     return failure(good.error().message, good.error().code);
   if (config->tmp_root.empty()) config->tmp_root = home + "/tmp";
   discover_gpus(*config);
   set_shares_of_gpus(*config);
+  if (const Status good = check_machine(*config); !good) return failure(good.error());
   return config;
 }
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/version.h"
 #include "config/policy.h"
 #include "config/prologs.h"
 #include "config/storage.h"
@@ -44,6 +45,12 @@ struct GpuConfiguration {
   node::GpuOptions driver;
 };
 
+// [containers]
+struct ContainerConfiguration {
+  std::string runtime;  // of OCI bundles: a name or a path; empty: the first of crun and runc
+  std::string mounts;   // what every image sees: "/SRC:/DST[:FLAGS],…"
+};
+
 // All nodes, no limits.
 model::PartitionRecord default_partition();
 
@@ -61,6 +68,10 @@ struct Configuration {
   std::vector<std::string> files;   // the files that were read
   std::vector<std::string> unused;  // settings of slurm.conf without effect here: "FILE:LINE: Prolog"
   std::string cluster_name = "minke";
+  int slurm_release = kSlurm26;  // [compatibility] slurm
+  // SelectTypeParameters, as "CR_CORE_MEMORY"; empty: not said. Where it names memory, a job that asks for
+  // none has its nodes' whole memory; else it may share them with others.
+  std::string select_parameters;
   std::string tmp_root;    // the directory for each job's $SLURM_TMPDIR
   uint64_t tmp_bytes = 0;  // its limit in bytes; 0: as large as there is room
   // MpiDefault: what srun offers to MPI libraries without --mpi; auto: what the program is linked with.
@@ -71,6 +82,7 @@ struct Configuration {
   uint32_t max_job_count = 10000000;     // pending and running, tasks counted singly
   bool all_partitions_must_fit = false;  // EnforcePartLimits=ALL: of a job's list; else one is enough
   bool requeue_by_default = true;        // JobRequeue
+  bool cancel_cron_explicitly = false;   // ScronParameters=explicit_scancel: scancel wants --cron
   // A requeued job may start again after this time, so that a job that requeues itself at once does not keep
   // the daemon busy. (Slurm waits two minutes, for its credentials to expire.)
   uint32_t requeue_delay_seconds = 2;
@@ -97,6 +109,7 @@ struct Configuration {
   std::string mail_domain;                   // of users who gave no address
   model::ProxySettings proxy;                // of offline partitions
   PortAccess job_ports = PortAccess::kUser;  // of offline jobs
+  ContainerConfiguration containers;
   AccountingPolicy accounting;
   PriorityPolicy priority;
   PreemptionPolicy preemption;

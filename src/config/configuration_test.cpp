@@ -107,6 +107,26 @@ billing_rule = "max"
             std::string::npos);
 }
 
+TEST(Configuration, Containers) {
+  const auto containers =
+      parse("[containers]\nruntime = \"runc\"\nmounts = [\"/data:/d:ro\", \"/scratch\"]\n").containers;
+  EXPECT_EQ(containers.runtime, "runc");
+  EXPECT_EQ(containers.mounts, "/data:/d:ro,/scratch");
+  for (const char* wrong :
+       {"runtime = \"podman\"", "mounts = \"data\"", "mounts = \"/a:b\"", "mounts = \"/a,/b\""})
+    EXPECT_NE(problem(std::string("[containers]\n") + wrong).find("must be"), std::string::npos) << wrong;
+}
+
+TEST(Configuration, ThePortalsFiguresAreChecked) {
+  parse("[portal]\nmessages = [\"a\", \"b\"]\ncore_hour = 1\nkwh = 0.5\ncurrency = \"CAD\"\n");
+  parse("[portal]\nmessages = \"one\"\n");
+  EXPECT_EQ(problem("[portal]\ncore_hour = -1\n").substr(0, 36), "minke.toml:2: core_hour must be a nu");
+  EXPECT_NE(problem("[portal]\ngpu_hour = \"1\"\n").find("gpu_hour must be a number"), std::string::npos);
+  EXPECT_NE(problem("[portal]\ngpu_hour = nan\n").find("gpu_hour must be a number"), std::string::npos);
+  EXPECT_NE(problem("[portal]\nmessages = [\"\"]\n").find("messages must be"), std::string::npos);
+  EXPECT_NE(problem("[portal]\nnosuch = 1\n").find("nosuch is not known in [portal]"), std::string::npos);
+}
+
 TEST(Configuration, NamesFileLineAndKeyOfAMistake) {
   EXPECT_EQ(problem("\nclustername = \"x\"\n").rfind("minke.toml:2: clustername is not known", 0), 0u);
   EXPECT_NE(problem("kill_wait = -1").find("minke.toml:1: kill_wait must be a number"), std::string::npos);

@@ -308,9 +308,15 @@ constexpr Parameter kParameters[] = {
      }},
     {"SchedulerTimeSlice", "30 sec"},
     {"SchedulerType", "sched/backfill"},
-    {"ScronParameters", ""},
+    {"ScronParameters", nullptr,
+     [](const ListingFacts& f) -> std::string {
+       return f.config.cancel_cron_explicitly ? "enable,explicit_scancel" : "enable";
+     }},
     {"SelectType", "select/cons_tres"},
-    {"SelectTypeParameters", "CR_CPU_MEMORY"},
+    {"SelectTypeParameters", nullptr,
+     [](const ListingFacts& f) -> std::string {
+       return f.config.select_parameters.empty() ? "CR_CPU" : f.config.select_parameters;
+     }},
     {"SlurmUser", nullptr,
      [](const ListingFacts& f) -> std::string { return f.user + "(" + std::to_string(f.uid) + ")"; }},
     {"SlurmctldAddr", ""},
@@ -342,7 +348,8 @@ constexpr Parameter kParameters[] = {
     {"SlurmctldPidFile", ""},
     {"SlurmctldPlugstack", ""},
     {"SLURM_CONF", nullptr, [](const ListingFacts& f) -> std::string { return f.config.slurm_conf; }},
-    {"SLURM_VERSION", kSlurmVersion},
+    {"SLURM_VERSION", nullptr,
+     [](const ListingFacts&) -> std::string { return std::string(slurm_version(spoken_release())); }},
     {"SrunEpilog", ""},
     {"SrunPortRange", "0-0"},
     {"SrunProlog", ""},

@@ -324,4 +324,15 @@ void set_shares_of_gpus(Configuration& config) {
   }
 }
 
+Status check_machine(const Configuration& config) {
+  std::vector<sched::PartitionNodes> partitions;
+  for (const model::PartitionRecord& partition : config.partitions)
+    if (auto names = text::expand_hostlist(partition.nodes()))
+      partitions.push_back({partition.name(), std::move(*names)});
+  const auto layout = sched::MachineLayout::build(config.nodes, partitions, {});
+  if (layout) return {};
+  const std::string& file = config.slurm_conf.empty() ? config.source_path : config.slurm_conf;
+  return failure(file + ": " + layout.error().message);
+}
+
 }  // namespace minke::config

@@ -30,4 +30,8 @@ Status add_shards(model::NodeRecord& node, uint32_t each);
 
 // Adds gres that are only counted. Fails if they exceed what a node can have.
 Status add_virtual_gres(model::NodeRecord& node, const std::vector<model::Gres>& offered);
+
+// Whether the scheduler can lay out its nodes and partitions; the error says in which file what is wrong.
+Status check_machine(const Configuration& config);
+
 }  // namespace minke::config

@@ -127,6 +127,20 @@ Status set_licenses(Configuration& config, Value value) {
   return {};
 }
 
+}  // namespace
+
+Status set_select_parameters(Configuration& config, Value value) {
+  std::string words = text::upper_case(value);
+  for (const std::string_view word : text::split(words, ',')) {
+    if (!text::trim(word).starts_with("CR_") && !text::trim(word).starts_with("LL_"))
+      return failure("must be words as CR_Core_Memory");
+  }
+  config.select_parameters = std::move(words);
+  return {};
+}
+
+namespace {
+
 struct Parameter {
   std::string_view name;
   Status (*set)(Configuration& config, Value value);
@@ -239,6 +253,7 @@ constexpr Parameter kUsed[] = {
        if (!text::is(value, "select/linear")) return {};
        return of_partitions(config, "OverSubscribe", "EXCLUSIVE");
      }},
+    {"SelectTypeParameters", set_select_parameters},
     {"TaskPlugin",
      [](Configuration& config, Value value) -> Status {
        const std::string plugins = text::lower_case(value);
@@ -328,6 +343,10 @@ Result<bool> set_parameter(Configuration& config, const std::string& name, const
     }
     return !others;
   }
+  if (text::is(name, "ScronParameters")) {
+    config.cancel_cron_explicitly = text::lower_case(value).find("explicit_scancel") != std::string::npos;
+    return true;
+  }
   if (text::is(name, "LaunchParameters")) {
     config.interactive_step = false;
     bool others = false;
@@ -347,6 +366,14 @@ Result<bool> set_parameter(Configuration& config, const std::string& name, const
                                  [&](std::string_view parameter) { return text::is(name, parameter); });
   if (!known) return failure("no parameter of slurm.conf");
   return false;
+}
+
+void give_whole_memory(Configuration& config) {
+  if (config.select_parameters.find("_MEMORY") == std::string::npos) return;
+  for (model::PartitionRecord& partition : config.partitions) {
+    if (!partition.has_default_mem_per_cpu_mib() && !partition.has_default_mem_per_node_mib())
+      partition.set_default_mem_per_node_mib(0);
+  }
 }
 
 void inherit_partition_defaults(Configuration& config) {

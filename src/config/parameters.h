@@ -15,6 +15,10 @@ Result<bool> set_parameter(Configuration& config, const std::string& name, const
 
 // Applies the defaults of all partitions to those of minke.toml.
 void inherit_partition_defaults(Configuration& config);
+// SelectTypeParameters of a cluster whose memory is handed out: partitions without a default give whole
+// nodes' memory.
+Status set_select_parameters(Configuration& config, const std::string& value);
+void give_whole_memory(Configuration& config);
 
 // Removes GANG from a PreemptMode: GANG says how suspended jobs take turns.
 std::string preempt_mode_without_gang(std::string_view value);

@@ -26,6 +26,8 @@ constexpr ListName kLists[] = {
     {"Epilog", "epilog", &PrologConfiguration::epilog},
     {"PrologSlurmctld", "prolog_slurmctld", &PrologConfiguration::prolog_slurmctld},
     {"EpilogSlurmctld", "epilog_slurmctld", &PrologConfiguration::epilog_slurmctld},
+    {"ResvProlog", "resv_prolog", &PrologConfiguration::resv_prolog},
+    {"ResvEpilog", "resv_epilog", &PrologConfiguration::resv_epilog},
 };
 struct ProgramName {
   const char* name;

@@ -17,9 +17,12 @@ namespace minke::config {
 class Table;
 
 struct PrologConfiguration {
-  // Absolute paths and patterns of glob(7), in the order in which they run.
+  // Absolute paths and patterns of glob(7), in the order in which they run; what a pattern matches runs from
+  // z to a.
   std::vector<std::string> prolog, epilog;
   std::vector<std::string> prolog_slurmctld, epilog_slurmctld;
+  std::vector<std::string> resv_prolog,
+      resv_epilog;                       // when a reservation begins, and ends; with the daemon's rights
   std::string task_prolog, task_epilog;  // absolute paths; empty: none
   std::string srun_prolog, srun_epilog;
   // PrologFlags

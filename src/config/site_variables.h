@@ -14,6 +14,9 @@ inline constexpr std::array<std::string_view, 9> kSiteVariables = {
     "SACCT_FORMAT",   "SINFO_FORMAT", "SINFO_SORT",        "SPRIO_FORMAT", "SQUEUE_FORMAT",
     "SQUEUE_FORMAT2", "SQUEUE_SORT",  "SLURM_TIME_FORMAT", "SQUEUE_STATES"};
 
+// [compatibility] slurm: the release of Slurm that is spoken; the newest where the file does not say.
+int read_release(const std::string& path);
+
 // Reads a file; nothing if there is none, or it is broken.
 std::map<std::string, std::string> read_site_variables(const std::string& path);
 

@@ -397,6 +397,7 @@ Status Reader::finish() {
   }
   if (partitions_.empty()) {
     inherit_partition_defaults(config_);
+    give_whole_memory(config_);
   } else {
     config_.partitions.clear();
     config_.billing.clear();

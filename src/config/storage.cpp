@@ -92,6 +92,12 @@ StorageConfiguration read_storage(Table& table) {
     if (tier.of_job) continue;
     table.sub_table(tier.name, [&](Table& section) { read_tier(section, tier); });
   }
+  table.text("keeper", [&](const std::string& given) -> Status {
+    if (given.empty() || given.find_first_of("/ ,[]") != std::string::npos)
+      return failure("must be the name of one machine");
+    storage.keeper = given;
+    return {};
+  });
   table.texts("project_groups", [&](const std::string& given) -> Status {
     if (given.empty()) return failure("must have names of groups, as \"def-*\"");
     storage.project_groups.push_back(given);

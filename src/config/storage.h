@@ -20,8 +20,9 @@ struct StorageConfiguration {
   uint32_t count_seconds = 600;                   // between two counts of the same directory
   bool purge = false, snapshots = false;          // by the calendar
   storage::Reserve snapshot_free{.share = 0.05};  // of a disk, what snapshots leave free
-  std::vector<std::string> project_groups;        // patterns of their names; empty: all groups of users
-  std::vector<storage::Tier> below_root;          // the profile's, with the file's changes
+  std::string keeper;  // the machine that keeps tiers on network file systems; empty: there is only one
+  std::vector<std::string> project_groups;  // patterns of their names; empty: all groups of users
+  std::vector<storage::Tier> below_root;    // the profile's, with the file's changes
   std::vector<storage::Tier> tiers(const std::string& home) const;  // `home`: the cluster's
 };
 StorageConfiguration read_storage(Table& table);

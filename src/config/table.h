@@ -46,6 +46,16 @@ class Table {
       set(*value);
     }
   }
+  // A number with or without a fraction.
+  template <typename Set>
+  void real(std::string_view key, double least, double most, Set set) {
+    if (const toml::node* node = take(key)) {
+      const auto value = node->value<double>();
+      if (!value || !node->is_number() || !(*value >= least && *value <= most))
+        return fail(*node, key, "must be a number of at least " + std::to_string(least));
+      set(*value);
+    }
+  }
   template <typename Set>
   void boolean(std::string_view key, Set set) {
     if (const toml::node* node = take(key)) {

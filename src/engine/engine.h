@@ -33,6 +33,7 @@ class AnswerSoftwareRequest;
 class ClearTriggersRequest;
 class CompleteAllocationRequest;
 class ConfigReply;
+class CrontabReply;
 class DiagnosticsReply;
 class ExplainJobReply;
 class ExplainJobRequest;
@@ -48,6 +49,7 @@ class PidsReply;
 class PrioritiesReply;
 class QueryAccountingRequest;
 class QueryAccountsRequest;
+class QueryCrontabRequest;
 class QueryDiagnosticsRequest;
 class QueryJobsRequest;
 class QueryMeasurementsRequest;
@@ -55,6 +57,7 @@ class QueryPidsRequest;
 class QueryPrioritiesRequest;
 class QueryStepUsageRequest;
 class QueryStepsRequest;
+class RemoveCrontabRequest;
 class RequestSoftwareRequest;
 class RequeueRequest;
 class ReservationsReply;
@@ -71,6 +74,7 @@ class SuspendRequest;
 class TopRequest;
 class TriggersReply;
 class UpdateAccountsRequest;
+class UpdateCrontabRequest;
 class UpdateJobRequest;
 class UpdateNodeRequest;
 class UpdatePartitionRequest;
@@ -128,6 +132,15 @@ class SoftwareAbility {
   virtual Result<api::SoftwareReply> requested_software() = 0;
   virtual Result<api::ActionReply> request_software(const api::RequestSoftwareRequest& request) = 0;
   virtual Result<api::ActionReply> answer_software(const api::AnswerSoftwareRequest& answer) = 0;
+};
+
+// Users' crontabs, whose entries are jobs that recur.
+class CrontabAbility {
+ public:
+  virtual ~CrontabAbility() = default;
+  virtual Result<api::CrontabReply> crontab(const api::QueryCrontabRequest& request) = 0;
+  virtual Result<api::ActionReply> update_crontab(const api::UpdateCrontabRequest& request) = 0;
+  virtual Result<api::ActionReply> remove_crontab(const api::RemoveCrontabRequest& request) = 0;
 };
 
 // The daemon of a cluster on this machine: its status and statistics, and requests to stop it or to make
@@ -189,6 +202,7 @@ class Engine {
   virtual Result<MeasurementAbility*> measurements() { return lacks("measure jobs"); }
   virtual Result<TriggerAbility*> triggers() { return lacks("run triggers"); }
   virtual Result<SoftwareAbility*> software_requests() { return lacks("be asked for software from here"); }
+  virtual Result<CrontabAbility*> crontabs() { return lacks("keep crontabs"); }
   virtual Result<AdministrationAbility*> administration() {
     return lacks("be started, stopped or diagnosed from here");
   }

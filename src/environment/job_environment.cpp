@@ -10,6 +10,7 @@
 #include "submit/environment.h"
 #include "text/dependency.h"
 #include "text/number.h"
+#include "text/sluid.h"
 
 namespace minke::environment {
 
@@ -135,7 +136,46 @@ void set_requested(Environment& environment, const model::JobSpec& spec) {
   if (spec.overcommit()) environment.set("SLURM_OVERCOMMIT", "1");
   environment.set_if("SLURM_PROFILE", spec.profile() == "none" ? "None" : spec.profile());
   if (spec.has_threads_per_core()) environment.set("SLURM_THREADS_PER_CORE", spec.threads_per_core());
-  environment.set_if("SLURM_TRES_PER_TASK", spec.tres_per_task());
+}
+
+// What current releases tell a task that it has: "cpu=2,gres/gpu=1", in place of SLURM_GPUS_PER_TASK.
+std::string tres_of_task(const model::JobSpec& spec) {
+  if (!spec.tres_per_task().empty() && !spec.tres_per_task().starts_with("gres:"))
+    return spec.tres_per_task();
+  std::string text;
+  if (spec.has_cpus_per_task()) text = "cpu=" + std::to_string(spec.cpus_per_task());
+  for (const model::Gres& gres : spec.gpus_per_task()) {
+    text.append(text.empty() ? "gres/" : ",gres/").append(gres.name());
+    if (!gres.type().empty()) text.append(1, ':').append(gres.type());
+    text.append(1, '=').append(std::to_string(gres.count()));
+  }
+  return text;
+}
+
+void set_by_release(Environment& environment, const model::JobRecord& record, int release) {
+  const model::JobSpec& spec = record.spec();
+  if (release < kSlurm24) {
+    environment.set_if("SLURM_GPUS_PER_TASK", gres_counts(spec.gpus_per_task()));
+    if (!spec.tres_per_task().starts_with("gres:"))
+      environment.set_if("SLURM_TRES_PER_TASK", spec.tres_per_task());
+    return;
+  }
+  environment.set_if("SLURM_TRES_PER_TASK", tres_of_task(spec));
+  uint64_t gpus = 0;
+  for (const model::Gres& gres : spec.gpus_per_task()) gpus += gres.count();
+  if (gpus > 0 && spec.gpu_bind().empty() && !spec.tres_per_task().starts_with("cpu"))
+    environment.set("SLURM_TRES_BIND", "gres/gpu:per_task:" + std::to_string(gpus));
+  if (release >= kSlurm26 && spec.interactive() && spec.has_ntasks_per_gpu() && spec.gpu_bind().empty())
+    environment.set("SLURM_TRES_BIND", "gres/gpu:single:" + std::to_string(spec.ntasks_per_gpu()));
+  environment.set("SLURM_OOM_KILL_STEP", spec.oom_kill_step() ? "1" : "0");
+  if (release < kSlurm26) return;
+  const std::string& mode = spec.exclusive_mode();
+  environment.set("SLURM_JOB_EXCLUSIVE", spec.oversubscribe() ? "NO"
+                                         : !mode.empty()      ? text::upper_case(mode)
+                                         : spec.exclusive()   ? "NODE"
+                                                              : "NO");
+  environment.set("SLURM_JOB_OVERSUBSCRIBE", spec.oversubscribe() ? "YES" : "NO");
+  environment.set("SLURM_JOB_SLUID", text::format_sluid(record));
 }
 
 }  // namespace
@@ -155,6 +195,8 @@ std::vector<std::string> allocation_environment(const model::JobRecord& record,
   environment.set_if("SLURM_MPI_TYPE", around.mpi_default);
   environment.set_if("SLURM_CONF", around.config_path);
   environment.set("MINKE_HOME", around.home);
+  // Its steps are this cluster's, also where minke.toml names a Slurm by now (minke grow apply --leave).
+  environment.set("MINKE_CLUSTER", "embedded");
   environment.set_if("SLURM_TMPDIR", around.tmp_dir);
   environment.set("SLURM_JOB_ID", record.job_id());
   environment.set("SLURM_JOBID", record.job_id());
@@ -164,6 +206,7 @@ std::vector<std::string> allocation_environment(const model::JobRecord& record,
   environment.set("SLURM_JOB_GID", record.gid());
   environment.set_if("SLURM_JOB_ACCOUNT", spec.account());
   environment.set_if("SLURM_JOB_QOS", spec.qos());
+  environment.set_if("SLURM_CONTAINER", spec.container());
   environment.set("SLURM_JOB_PARTITION", record.partition());
   // In Slurm's order: some readers of printenv look for the number first.
   environment.set("SLURM_NNODES", static_cast<uint64_t>(record.nodes_size()));
@@ -194,7 +237,7 @@ std::vector<std::string> allocation_environment(const model::JobRecord& record,
     environment.set("SLURM_CPUS_PER_GPU", spec.cpus_per_gpu());
   environment.set_if("SLURM_GPUS", gres_counts(spec.gpus()));
   environment.set_if("SLURM_GPUS_PER_NODE", spec.gpus_per_node());
-  environment.set_if("SLURM_GPUS_PER_TASK", gres_counts(spec.gpus_per_task()));
+  set_by_release(environment, record, around.release);
   set_requested(environment, spec);
   environment.set_if("SLURM_JOB_RESERVATION",
                      around.reservation.empty() ? spec.reservation() : around.reservation);
@@ -289,12 +332,12 @@ std::vector<std::string> tier_environment(const std::vector<storage::Tier>& tier
   return variables;
 }
 
-std::vector<std::string> batch_environment(const model::JobRecord& record,
-                                           const GpuVariables& gpu_variables) {
+std::vector<std::string> batch_environment(const model::JobRecord& record, const GpuVariables& gpu_variables,
+                                           int release) {
   Environment environment;
   environment.set("ENVIRONMENT", "BATCH");
   const model::JobSpec& spec = record.spec();
-  if (spec.get_user_env() || spec.export_option() == "NIL" ||
+  if (spec.get_user_env() || (spec.export_option() == "NIL" && release < kSlurm24) ||
       submit::export_needs_user_env(spec.export_option()))
     environment.set("SLURM_GET_USER_ENV", "1");
   if (record.nodes_size() == 0) return environment.take();
@@ -306,6 +349,10 @@ std::vector<std::string> batch_environment(const model::JobRecord& record,
   environment.set("SLURM_LOCALID", "0");
   environment.set("SLURM_NODEID", "0");
   environment.set("SLURM_PROCID", "0");
+  if (release >= kSlurm26) {  // Slurm's number of the batch step
+    environment.set("SLURM_STEP_ID", "-5");
+    environment.set("SLURM_STEPID", "-5");
+  }
   environment.set("SLURM_TOPOLOGY_ADDR", node.node());
   environment.set("SLURM_TOPOLOGY_ADDR_PATTERN", "node");
   if (const std::string gpus = gpu_indices(node); !gpus.empty()) {

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/version.h"
 #include "storage/tiers.h"
 
 namespace minke::model {
@@ -25,6 +26,7 @@ struct JobSurroundings {
   std::string reservation;  // the one that a script runs in; empty: the one it names
   // For an array: its size and range.
   uint32_t array_count = 0, array_min = 0, array_max = 0, array_step = 1;
+  int release = kSlurm22;  // of Slurm whose variables are meant
 };
 
 // Returns NAME=VALUE each. `record` has its spec.
@@ -57,7 +59,8 @@ std::vector<std::string> tier_environment(const std::vector<storage::Tier>& tier
 // Names and values.
 using GpuVariables = std::vector<std::pair<std::string, std::string>>;
 // Returns the further variables of a batch script. `gpus`: how its GPUs are named to it.
-std::vector<std::string> batch_environment(const model::JobRecord& record, const GpuVariables& gpus);
+std::vector<std::string> batch_environment(const model::JobRecord& record, const GpuVariables& gpus,
+                                           int release = kSlurm22);
 
 // "2(x3),1": Slurm's form of one number a node.
 std::string counts_per_node(const std::vector<uint32_t>& counts);

@@ -1,5 +1,6 @@
 #include "environment/job_paths.h"
 
+#include "base/version.h"
 #include "model/job_record.pb.h"
 #include "model/job_spec.pb.h"
 
@@ -20,6 +21,7 @@ JobPaths paths_of(const model::JobRecord& record) {
   const model::JobSpec& spec = record.spec();
   text::FilePatternValues values = pattern_values(record);
   values.step = "batch";
+  if (values.host_name.empty() && spoken_release() >= kSlurm26) values.host_name = "(null)";  // it waits
   const auto expand = [&](const std::string& pattern) -> std::string {
     if (pattern.empty()) return {};
     const std::string path = text::expand_file_pattern(pattern, values);

@@ -18,12 +18,15 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
 #include "helpers/relayed_connection.h"
 #include "os/confine_self.h"
 #include "os/fd.h"
+#include "os/pass_descriptors.h"
 #include "os/tcp_sockets.h"
 #include "view/output.h"
 
@@ -126,21 +129,8 @@ struct Reply {
 };
 
 void send_reply(int channel, const Reply& reply, int socket) {
-  iovec part{const_cast<Reply*>(&reply), sizeof reply};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> space{};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  if (socket >= 0) {
-    message.msg_control = space.data();
-    message.msg_controllen = space.size();
-    cmsghdr* header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof(int));
-    std::memcpy(CMSG_DATA(header), &socket, sizeof socket);
-  }
-  (void)!::sendmsg(channel, &message, MSG_NOSIGNAL);
+  const std::string_view bytes(reinterpret_cast<const char*>(&reply), sizeof reply);
+  (void)os::send_bytes(channel, bytes, std::span(&socket, socket >= 0 ? 1 : 0), 0);
 }
 
 // Serves until the other process has ended.
@@ -175,24 +165,14 @@ class There : public Side {
  private:
   std::pair<Reply, os::UniqueFd> ask(const Wish& wish) {
     std::pair<Reply, os::UniqueFd> answer;
-    iovec part{&answer.first, sizeof answer.first};
-    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> space{};
-    msghdr message{};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    message.msg_control = space.data();
-    message.msg_controllen = space.size();
+    std::vector<os::UniqueFd> sockets;
     const bool sent = ::send(channel_.get(), &wish, sizeof wish, MSG_NOSIGNAL) == sizeof wish;
-    if (!sent || ::recvmsg(channel_.get(), &message, MSG_CMSG_CLOEXEC) != sizeof answer.first) {
+    auto* reply = reinterpret_cast<char*>(&answer.first);
+    if (!sent || os::receive_bytes(channel_.get(), reply, sizeof(Reply), sockets, 0) != sizeof(Reply)) {
       ended_ = true;
       return {};
     }
-    for (cmsghdr* one = CMSG_FIRSTHDR(&message); one != nullptr; one = CMSG_NXTHDR(&message, one)) {
-      if (one->cmsg_level != SOL_SOCKET || one->cmsg_type != SCM_RIGHTS) continue;
-      int socket = -1;
-      std::memcpy(&socket, CMSG_DATA(one), sizeof socket);
-      answer.second.reset(socket);
-    }
+    if (!sockets.empty()) answer.second = std::move(sockets.back());
     return answer;
   }
   os::UniqueFd channel_;

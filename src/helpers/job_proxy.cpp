@@ -16,6 +16,7 @@
 #include "helpers/relayed_connection.h"
 #include "os/confine_self.h"
 #include "os/fd.h"
+#include "os/pipe.h"
 #include "view/output.h"
 
 namespace minke::helpers {
@@ -105,10 +106,10 @@ Result<Proxy> start(const JobProxyOptions& options) {
   proxy.port = free_port();
   const auto file = unnamed_file(settings(options, proxy.port, path_of(*hosts)));
   if (!file) return failure(file.error());
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return failure_from_errno("pipe", errno);
-  proxy.log.reset(ends[0]);
-  os::UniqueFd output(ends[1]);
+  auto pipe = os::make_pipe();
+  if (!pipe) return failure(pipe.error());
+  proxy.log = std::move(pipe->reader);
+  os::UniqueFd& output = pipe->writer;
   const std::string path = path_of(*file);
   const pid_t parent = ::getpid();
   const pid_t child = ::fork();

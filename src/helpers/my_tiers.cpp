@@ -20,13 +20,16 @@ namespace minke::helpers {
 namespace {
 
 constexpr size_t kMaxFileBytes = 4 << 20;
+constexpr size_t kMaxPersonBytes = 65536;
 
 }  // namespace
 
 Person whoever_runs_this() {
   Person person{.user = {}, .group = {}, .home = {}, .uid = ::getuid(), .gid = ::getgid()};
   const char* home = std::getenv("HOME");
-  const passwd* entry = ::getpwuid(person.uid);
+  std::vector<char> buffer(kMaxPersonBytes);
+  passwd stored{}, *entry = nullptr;
+  if (::getpwuid_r(person.uid, &stored, buffer.data(), buffer.size(), &entry) != 0) entry = nullptr;
   person.user = entry != nullptr ? entry->pw_name : std::to_string(person.uid);
   person.home = home != nullptr ? home : entry != nullptr ? entry->pw_dir : "";
   NameTable names;

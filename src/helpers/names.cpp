@@ -2,19 +2,23 @@
 
 #include <grp.h>
 #include <limits.h>
-#include <pwd.h>
 #include <stdlib.h>
 
 #include "storage/words.h"
 #include "view/output.h"
+#include "view/text.h"
 
 namespace minke::helpers {
+namespace {
+
+constexpr size_t kGroupBytes = 1 << 20;  // with its members
+
+}  // namespace
 
 const std::string& NameTable::user(uid_t uid) {
   auto [at, fresh] = users_.try_emplace(uid);
   if (fresh) {
-    const passwd* entry = ::getpwuid(uid);
-    at->second = entry != nullptr ? entry->pw_name : std::to_string(uid);
+    at->second = view::user_name_of(uid);
   }
   return at->second;
 }
@@ -22,8 +26,12 @@ const std::string& NameTable::user(uid_t uid) {
 const std::string& NameTable::group(gid_t gid) {
   auto [at, fresh] = groups_.try_emplace(gid);
   if (fresh) {
-    const struct group* entry = ::getgrgid(gid);
-    at->second = entry != nullptr ? entry->gr_name : std::to_string(gid);
+    std::vector<char> buffer(kGroupBytes);
+    struct group entry {
+    }, *found = nullptr;
+    const bool is_known =
+        ::getgrgid_r(gid, &entry, buffer.data(), buffer.size(), &found) == 0 && found != nullptr;
+    at->second = is_known ? entry.gr_name : std::to_string(gid);
   }
   return at->second;
 }

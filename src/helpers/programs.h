@@ -11,6 +11,7 @@ int mailer(const std::string& home, const std::string& configuration);
 // One part of a chain: the batch script of `minke chain` calls it.
 int chain_part_main(int argc, char** argv);
 int task_main(int argc, char** argv);
+int container_main(int argc, char** argv);
 int trigger_program_main(int argc, char** argv);
 int storage_count_main(int argc, char** argv);
 int storage_keep_main(int argc, char** argv);

@@ -24,6 +24,7 @@
 #include "base/result.h"
 #include "engine/embedded/launching/prologs.pb.h"
 #include "os/fd.h"
+#include "os/pipe.h"
 #include "os/trusted_file.h"
 
 namespace minke::helpers {
@@ -71,7 +72,8 @@ Result<std::vector<std::string>> programs_of(const engine::PrologOrder& order) {
     }
     glob_t found{};
     const int done = ::glob(pattern.c_str(), 0, nullptr, &found);
-    for (size_t i = 0; done == 0 && i < found.gl_pathc; ++i) programs.emplace_back(found.gl_pathv[i]);
+    // As in Slurm, what a pattern matches runs from z to a.
+    for (size_t i = done == 0 ? found.gl_pathc : 0; i-- > 0;) programs.emplace_back(found.gl_pathv[i]);
     ::globfree(&found);
     if (done != 0 && done != GLOB_NOMATCH) return failure(pattern + " cannot be read");
   }
@@ -93,13 +95,11 @@ int failure_of(const Child& child) {
 }
 
 Result<Child> start(const std::string& program, const std::vector<char*>& environment) {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return failure_from_errno("pipe", errno);
-  Child child{.pid = -1, .handle = {}, .output = os::UniqueFd(ends[0]), .failure = {}};
-  const os::UniqueFd writer(ends[1]);
-  if (::pipe2(ends, O_CLOEXEC) != 0) return failure_from_errno("pipe", errno);
-  child.failure.reset(ends[0]);
-  const os::UniqueFd failure_writer(ends[1]);
+  auto output = os::make_pipe(), failed = os::make_pipe();
+  if (!output || !failed) return failure((output ? failed : output).error());
+  Child child{
+      .pid = -1, .handle = {}, .output = std::move(output->reader), .failure = std::move(failed->reader)};
+  const os::UniqueFd &writer = output->writer, &failure_writer = failed->writer;
   ::fcntl(child.output.get(), F_SETFL, O_NONBLOCK);
   const pid_t parent = ::getpid();
   child.pid = ::fork();

@@ -25,6 +25,7 @@
 #include "helpers/programs.h"
 #include "os/fd.h"
 #include "os/files.h"
+#include "os/pass_descriptors.h"
 #include "rpc/socket.h"
 #include "storage/archives.h"
 #include "storage/shared_cache.h"
@@ -55,30 +56,16 @@ void answer(int socket, const std::string& text) {
 // Runs in a child of its own: a source that hangs delays nobody else.
 void serve(int socket, const rpc::Peer& peer, const std::string& tmp_root, uint64_t quota) {
   ::alarm(kMostSeconds);
-  std::array<char, kMostBytes> text;
-  iovec part{text.data(), text.size()};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(2 * sizeof(int))> control;
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = control.data();
-  message.msg_controllen = control.size();
   pollfd ready{socket, POLLIN, 0};
   if (::poll(&ready, 1, 10'000) != 1) return;
-  const ssize_t got = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
-  const cmsghdr* given = got > 0 ? CMSG_FIRSTHDR(&message) : nullptr;
-  if (given == nullptr || given->cmsg_type != SCM_RIGHTS || given->cmsg_len != CMSG_LEN(2 * sizeof(int)) ||
-      (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0)
-    return answer(socket, "0 22 that is no request");
-  int descriptors[2];
-  std::memcpy(descriptors, CMSG_DATA(given), sizeof descriptors);
-  const os::UniqueFd source(descriptors[0]), directory(descriptors[1]);
+  const auto request = os::receive_packet(socket, kMostBytes);
+  if (!request || request->descriptors.size() != 2) return answer(socket, "0 22 that is no request");
   const auto staged = storage::stage_shared(tmp_root,
                                             {.uid = peer.uid,
-                                             .source = source.get(),
+                                             .source = request->descriptors[0].get(),
                                              .process = rpc::peer_process(peer) ? peer.pid : 0,
-                                             .job_directory = directory.get(),
-                                             .name = std::string(text.data(), static_cast<size_t>(got))},
+                                             .job_directory = request->descriptors[1].get(),
+                                             .name = request->bytes},
                                             quota);
   answer(socket, staged ? std::string("1 ") + (staged->cached ? "1 " : "0 ") + staged->content
                         : "0 " + std::to_string(staged.error().code) + " " + staged.error().message);
@@ -212,24 +199,6 @@ std::string last_name(std::string path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-// Sends the source's name, with the source and the job's directory as descriptors.
-bool send_request(int socket, std::string name, int source, int directory) {
-  iovec part{name.data(), name.size()};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(2 * sizeof(int))> control{};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = control.data();
-  message.msg_controllen = control.size();
-  cmsghdr* handed = CMSG_FIRSTHDR(&message);
-  handed->cmsg_level = SOL_SOCKET;
-  handed->cmsg_type = SCM_RIGHTS;
-  handed->cmsg_len = CMSG_LEN(2 * sizeof(int));
-  const int descriptors[] = {source, directory};
-  std::memcpy(CMSG_DATA(handed), descriptors, sizeof descriptors);
-  return ::sendmsg(socket, &message, MSG_NOSIGNAL) >= 0;
-}
-
 }  // namespace
 
 std::optional<storage::Staged> stage_by_server(const std::string& given, const std::string& directory) {
@@ -245,7 +214,8 @@ std::optional<storage::Staged> stage_by_server(const std::string& given, const s
   if (!source || !own || !socket ||
       ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) != 0)
     return std::nullopt;
-  if (!send_request(socket.get(), name, source.get(), own.get())) return std::nullopt;
+  const int descriptors[] = {source.get(), own.get()};
+  if (os::send_bytes(socket.get(), name, descriptors, 0) < 0) return std::nullopt;
   std::string reply(kMostBytes, '\0');
   const ssize_t got = ::recv(socket.get(), reply.data(), reply.size(), 0);
   if (got < 4 || reply[0] != '1') return std::nullopt;

@@ -63,6 +63,7 @@ struct Keeper {
   config::HelperSettings settings;
   std::string home;
   std::vector<storage::Tier> tiers;
+  std::optional<KeptHere> here;  // once the configuration is read
   bool shared = false;
   int64_t now = 0;
   int64_t ahead = 0;           // of the clock, in tests
@@ -165,7 +166,7 @@ Result<os::UniqueFd> open_lists(const Keeper& keeper, const TierPlace& place) {
 
 // Writes the list of what is to be removed.
 void give_notice(Keeper& keeper, const storage::Tier& tier, const storage::PurgeState& state, bool last) {
-  for (const TierPlace& place : tier_places(tier, keeper.tiers, keeper.shared)) {
+  for (const TierPlace& place : tier_places(tier, keeper.tiers, keeper.shared, *keeper.here)) {
     keep_due_snapshots(keeper);
     const std::string list = purge_list(place.path);
     const auto lists = open_lists(keeper, place);
@@ -208,7 +209,7 @@ bool remove_all(Keeper& keeper, const storage::Tier& tier, const storage::PurgeS
   const os::UniqueFd record = open_log(keeper);
   if (!record) return false;
   bool all = true;
-  for (const TierPlace& place : tier_places(tier, keeper.tiers, keeper.shared)) {
+  for (const TierPlace& place : tier_places(tier, keeper.tiers, keeper.shared, *keeper.here)) {
     keep_due_snapshots(keeper);
     const std::string list = purge_list(place.path), name = list.substr(list.rfind('/') + 1);
     const auto lists = open_lists(keeper, place);
@@ -256,7 +257,7 @@ void keep_node_places(Keeper& keeper, const storage::Tier& tier) {
   const os::UniqueFd record = open_log(keeper);
   if (!record) return;
   const int64_t before = keeper.now - int64_t{tier.purge_days} * 86400;
-  for (const TierPlace& place : tier_places(tier, keeper.tiers, keeper.shared)) {
+  for (const TierPlace& place : tier_places(tier, keeper.tiers, keeper.shared, *keeper.here)) {
     keep_due_snapshots(keeper);
     Found found;
     if (!purge_place(keeper, place, before, true, record.get(), found))
@@ -340,7 +341,7 @@ void keep_due_snapshots(Keeper& keeper) {
   FailedSnapshots failed(keeper);
   for (const storage::Tier& tier : keeper.tiers) {
     if (tier.snapshots.empty()) continue;
-    for (const TierPlace& place : tier_places(tier, keeper.tiers, keeper.shared))
+    for (const TierPlace& place : tier_places(tier, keeper.tiers, keeper.shared, *keeper.here))
       keep_snapshots_of(keeper, tier, place, failed);
   }
   if (const Status kept = failed.keep(); !kept) keeper.say(kept.error().message);
@@ -374,6 +375,7 @@ int storage_keep_main(int argc, char** argv) {
   keeper.config = std::move(*config);
   keeper.settings = config::read_helper_settings(argv[2]);
   keeper.tiers = keeper.config.storage.tiers(keeper.home);
+  keeper.here.emplace(keeper.config.storage.keeper);
   os::raise_descriptor_limit();
   ::umask(0022);
   // One at a time, also with a keeper of a test.

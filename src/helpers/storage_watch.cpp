@@ -36,10 +36,14 @@ int fail(const std::string& message) {
   return 1;
 }
 
-std::vector<std::string> places(const std::vector<storage::Tier>& tiers, bool shared) {
+// On a network file system the kernel tells nothing of what other machines change.
+std::vector<std::string> places(const config::StorageConfiguration& storage, const std::string& home) {
+  const KeptHere here(storage.keeper);
+  const std::vector<storage::Tier> tiers = storage.tiers(home);
   std::vector<std::string> paths;
   for (const storage::Tier& tier : tiers)
-    for (const TierPlace& place : tier_places(tier, tiers, shared)) paths.push_back(following(place.path));
+    for (const TierPlace& place : tier_places(tier, tiers, os::is_shared(home), here))
+      if (!here.is_on_network(place.path)) paths.push_back(following(place.path));
   return paths;
 }
 
@@ -64,13 +68,11 @@ int storage_watch_main(int argc, char** argv) {
   if (argc < 3) return 2;
   std::signal(SIGPIPE, SIG_IGN);
   const std::string home = argv[1];
-  const bool shared = os::is_shared(home);
   const auto text = os::read_file(argv[2], kMaxFileBytes);
   const model::NodeRecord machine = node::discover_machine();
   auto config = text ? config::parse_configuration(*text, argv[2], machine)
                      : Result<config::Configuration>(failure(text.error()));
   if (!config) return fail(config.error().message);
-  const auto tiers = config->storage.tiers(home);
   os::raise_descriptor_limit();
   auto publisher = storage::LivePublisher::open(live_directory(home));
   for (int second = 0; !publisher && publisher.error().code == EWOULDBLOCK && second < kOtherEndsSeconds;
@@ -80,7 +82,7 @@ int storage_watch_main(int argc, char** argv) {
   }
   if (!publisher) return fail(publisher.error().message);
   while (!is_left_alone()) {
-    const std::vector<std::string> paths = places(tiers, shared);
+    const std::vector<std::string> paths = places(config->storage, home);
     const auto index = storage::LiveIndex::open(paths);
     if (!index) return fail(index.error().message);
     const auto publish = [&] {
@@ -92,7 +94,7 @@ int storage_watch_main(int argc, char** argv) {
     while (!is_left_alone()) {
       if ((*index)->follow(kLookMilliseconds, STDOUT_FILENO)) publish();
       if (std::chrono::steady_clock::now() < look) continue;
-      if (places(tiers, shared) != paths) break;
+      if (places(config->storage, home) != paths) break;
       look = next_look();
     }
   }

@@ -9,7 +9,6 @@
 
 #include <cerrno>
 #include <chrono>
-#include <climits>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -22,6 +21,8 @@
 #include "helpers/programs.h"
 #include "mpi/server.h"
 #include "os/fd.h"
+#include "os/pipe.h"
+#include "os/this_program.h"
 #include "text/cpu_bind.h"
 
 namespace minke::helpers {
@@ -141,9 +142,9 @@ Status check_program(const std::string& program, const std::string& what) {
 Status run_prolog(const std::string& program, const std::string& whose) {
   if (const Status fine = check_program(program, whose + " task_prolog"); !fine)
     return failure(fine.error().message, 1);
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return failure_from_errno("pipe", errno);
-  os::UniqueFd reader(ends[0]), writer(ends[1]);
+  auto pipe = os::make_pipe();
+  if (!pipe) return failure(pipe.error());
+  auto& [reader, writer] = *pipe;
   const pid_t child = ::fork();
   if (child < 0) return failure_from_errno("fork", errno);
   if (child == 0) {
@@ -296,10 +297,9 @@ int read_options(int argc, char** argv, TaskOptions& options) {
 }  // namespace
 
 std::vector<std::string> task_command(const TaskOptions& options) {
-  char self[PATH_MAX];
-  const ssize_t length = ::readlink("/proc/self/exe", self, sizeof self);
-  if (length <= 0) return {};
-  std::vector<std::string> command = {std::string(self, static_cast<size_t>(length)), "task"};
+  const auto self = os::this_program();
+  if (!self) return {};
+  std::vector<std::string> command = {*self, "task"};
   const auto add = [&](const char* option, const std::string& value) {
     if (!value.empty()) command.push_back(option + value);
   };

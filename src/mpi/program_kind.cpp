@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <string_view>
 #include <vector>
@@ -96,7 +97,34 @@ class DynamicSection {
   std::string names_;
 };
 
+bool is_interpreter(std::string_view name) {
+  name.remove_prefix(name.rfind('/') + 1);
+  const auto is = [&](std::string_view word) {  // "python3.11" as well
+    return name.starts_with(word) &&
+           name.find_first_not_of("0123456789.", word.size()) == std::string_view::npos;
+  };
+  return is("python") || is("pypy") || is("julia") || is("Rscript") || is("R");
+}
+
 }  // namespace
+
+bool may_load_mpi(const std::string& path) {
+  if (is_interpreter(path)) return true;
+  const os::UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  char line[256];
+  const ssize_t size = file ? ::pread(file.get(), line, sizeof line, 0) : -1;
+  if (size < 2) return false;
+  std::string_view first(line, static_cast<size_t>(size));
+  if (!first.starts_with("#!")) return false;
+  first = first.substr(2, first.find('\n') - 2);
+  while (!first.empty()) {  // "/usr/bin/env python3 -u"
+    const size_t begin = std::min(first.find_first_not_of(" \t\r"), first.size());
+    const size_t end = std::min(first.find_first_of(" \t\r", begin), first.size());
+    if (is_interpreter(first.substr(begin, end - begin))) return true;
+    first.remove_prefix(end);
+  }
+  return false;
+}
 
 std::optional<Kind> kind_of_program(const std::string& path) {
   const os::UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));

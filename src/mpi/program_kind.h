@@ -13,4 +13,8 @@ namespace minke::mpi {
 // time or through another library. `path` is the file's.
 std::optional<Kind> kind_of_program(const std::string& path);
 
+// Whether it is an interpreter that may load an MPI library at run time (Python, Julia, R), or a script for
+// one.
+bool may_load_mpi(const std::string& path);
+
 }  // namespace minke::mpi

@@ -55,6 +55,26 @@ std::optional<Kind> kind_of(const std::string& content) {
   return kind_of_program("/proc/self/fd/" + std::to_string(file.get()));
 }
 
+TEST(ProgramKind, InterpretersMayLoadALibrary) {
+  for (const char* name :
+       {"/usr/bin/python3", "/opt/venv/bin/python3.12", "python", "/usr/bin/julia", "/usr/bin/R"})
+    EXPECT_TRUE(may_load_mpi(name)) << name;
+  for (const char* name : {"/bin/sh", "/usr/bin/python3-config", "/usr/bin/Rx", "/nosuch/file", ""})
+    EXPECT_FALSE(may_load_mpi(name)) << name;
+  const auto script = [](const std::string& content) {
+    const os::UniqueFd file(::memfd_create("script", MFD_CLOEXEC));
+    MINKE_CHECK(file &&
+                ::write(file.get(), content.data(), content.size()) == static_cast<ssize_t>(content.size()));
+    return may_load_mpi("/proc/self/fd/" + std::to_string(file.get()));
+  };
+  EXPECT_TRUE(script("#!/usr/bin/python3\nprint(1)\n"));
+  EXPECT_TRUE(script("#! /usr/bin/env python3 -u\n"));
+  EXPECT_TRUE(script("#!/usr/bin/julia"));
+  EXPECT_FALSE(script("#!/bin/sh\npython3\n"));
+  EXPECT_FALSE(script("#!"));
+  EXPECT_FALSE(script(""));
+}
+
 TEST(ProgramKind, ByTheLibrary) {
   EXPECT_EQ(kind_of(program("libmpi.so.40")), Kind::kPmix);
   EXPECT_EQ(kind_of(program("libmpi.so.12")), Kind::kPmi);

@@ -49,6 +49,8 @@ class JobSampler {
 
   // Returns the results in the order of `jobs`.
   std::vector<JobUse> read(const std::vector<SampledJob>& jobs);
+  // A job's group by its name below the place of the groups.
+  JobUse read_group(const std::string& name);
   MachineUse read_machine();
 
  private:
@@ -57,7 +59,6 @@ class JobSampler {
     uint64_t range = 0;  // where it wraps around
     uint64_t last = 0;
   };
-  JobUse read_group(const std::string& name);
   void add_process(pid_t pid, bool with_memory_and_time, JobUse& use);
 
   std::string root_;

@@ -16,6 +16,7 @@
 #include "node/launcher.h"
 #include "os/helper_program.h"
 #include "os/log.h"
+#include "os/pipe.h"
 #include "rpc/connection.h"
 #include "rpc/frame.h"
 
@@ -253,10 +254,9 @@ Result<os::UniqueFd> start_launcher(const LauncherClientOptions& options) {
   if (!log) return failure_from_errno(log_path, errno);
   os::UniqueFd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   if (!null) return failure_from_errno("/dev/null", errno);
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return failure_from_errno("pipe", errno);
-  os::UniqueFd reading(ends[0]);
-  os::UniqueFd writing(ends[1]);
+  auto pipe = os::make_pipe();
+  if (!pipe) return failure(pipe.error());
+  auto& [reading, writing] = *pipe;
   std::vector<char*> arguments;
   for (const std::string& argument : options.command)
     arguments.push_back(const_cast<char*>(argument.c_str()));
@@ -286,7 +286,7 @@ Result<os::UniqueFd> start_launcher(const LauncherClientOptions& options) {
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  return reading;
+  return std::move(reading);
 }
 
 }  // namespace minke::node

@@ -20,6 +20,7 @@
 #include <utility>
 
 #include "os/files.h"
+#include "os/pipe.h"
 
 namespace minke::node {
 namespace {
@@ -66,10 +67,9 @@ std::string same_numbers(const char* map) {
 
 // Forks a child that runs `enter` and then waits until `use` has been called with its pid.
 Status with_child_in(const std::function<bool()>& enter, const std::function<Status(pid_t)>& use) {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return failure_from_errno("pipe", errno);
-  const os::UniqueFd reader(ends[0]);
-  os::UniqueFd writer(ends[1]);
+  auto pipe = os::make_pipe();
+  if (!pipe) return failure(pipe.error());
+  auto& [reader, writer] = *pipe;
   const pid_t child = ::fork();
   if (child < 0) return failure_from_errno("fork", errno);
   if (child == 0) {

@@ -16,19 +16,20 @@
 #include "node/raw_syscall.h"
 #include "node/spawn_preparation.h"
 #include "os/files.h"
+#include "os/pipe.h"
 
 namespace minke::node {
 namespace {
 
-// The start of the C library's heap; null: unknown.
-char* heap_start() {
+// The address at which the C library's heap starts; 0: unknown.
+uintptr_t heap_start() {
   constexpr int kField = 47;  // start_brk
   const auto stat = os::read_file("/proc/self/stat", 4096);
-  if (!stat) return nullptr;
+  if (!stat) return 0;
   size_t at = stat->rfind(')');
   for (int field = 2; at != std::string::npos && field < kField; ++field) at = stat->find(' ', at + 1);
-  if (at == std::string::npos) return nullptr;
-  return reinterpret_cast<char*>(std::strtoull(stat->c_str() + at, nullptr, 10));
+  if (at == std::string::npos) return 0;
+  return std::strtoull(stat->c_str() + at, nullptr, 10);
 }
 
 // Keeps the heap out of children forked meanwhile. They do not need it and must not see its contents, and
@@ -42,12 +43,13 @@ class WithoutHeap {
 
  private:
   static void advise(int advice) {
-    static char* const start = heap_start();
+    static const uintptr_t start = heap_start();
     char* const end = static_cast<char*>(::sbrk(0));
-    if (!kRawSyscalls || start == nullptr || end <= start) return;
+    const auto end_address = reinterpret_cast<uintptr_t>(end);
+    if (!kRawSyscalls || start == 0 || end_address <= start) return;
     const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
-    auto* const first = reinterpret_cast<char*>(reinterpret_cast<uintptr_t>(start) & ~(page - 1));
-    ::madvise(first, static_cast<size_t>(end - first), advice);  // if it is refused, the heap is copied
+    const size_t size = end_address - (start & ~(page - 1));
+    ::madvise(end - size, size, advice);  // if it is refused, the heap is copied
   }
 };
 
@@ -72,10 +74,10 @@ pid_t fork_plainly(ChildBlock& block) {
 
 // Makes a pipe that the next task waits at.
 void make_pipe(os::UniqueFd& reading, os::UniqueFd& writing) {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return;  // then the next task does not wait
-  reading.reset(ends[0]);
-  writing.reset(ends[1]);
+  auto pipe = os::make_pipe();
+  if (!pipe) return;  // then the next task does not wait
+  reading = std::move(pipe->reader);
+  writing = std::move(pipe->writer);
 }
 
 // If a file system is read-only, only the user who named a file there is at fault.

@@ -188,4 +188,22 @@ std::string completion_script(Shell shell, std::span<const Command> commands) {
   return {};
 }
 
+std::string matching_options(std::span<const Option> options, std::string_view begun) {
+  std::string out;
+  const bool letters = begun.starts_with('-') && !begun.starts_with("--");
+  const std::string_view name = letters ? begun.substr(1) : begun.substr(begun.starts_with("--") ? 2 : 0);
+  for (const Option& option : options) {
+    if (begun.empty() || (letters ? option.letter == '\0' : option.name.empty())) continue;
+    if (letters) {
+      if (name.empty() || name == std::string_view(&option.letter, 1))
+        out.append("-").append(1, option.letter).append("\n");
+    } else if (option.name.starts_with(name)) {
+      const std::string shown = "--" + std::string(option.name);
+      out += shown + (option.argument == ArgumentKind::kNone ? "\n" : "=\n");
+      if (option.argument == ArgumentKind::kOptional) out += shown + " \n";
+    }
+  }
+  return out.empty() ? out : out + "\n";
+}
+
 }  // namespace minke::options

@@ -12,14 +12,15 @@
 
 #include "os/fd.h"
 #include "os/laid_over.h"
+#include "os/pipe.h"
 #include "os/user_child.h"
 
 namespace minke::os {
 
 Result<Captured> run_captured(const std::vector<std::string>& argv, const CaptureOptions& options) {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return failure_from_errno("pipe", errno);
-  UniqueFd reader(ends[0]), writer(ends[1]);
+  auto pipe = make_pipe();
+  if (!pipe) return failure(pipe.error());
+  auto& [reader, writer] = *pipe;
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);

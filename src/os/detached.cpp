@@ -9,6 +9,7 @@
 
 #include "os/detached_program.h"
 #include "os/helper_starter.h"
+#include "os/pipe.h"
 
 extern char** environ;
 
@@ -28,9 +29,9 @@ bool is_left_out(std::string_view variable, const std::vector<std::string>& patt
 }  // namespace
 
 Result<UniqueFd> start_detached(const DetachedCommand& command) {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return failure_from_errno("pipe", errno);
-  UniqueFd reader(ends[0]), writer(ends[1]);
+  auto pipe = make_pipe();
+  if (!pipe) return failure(pipe.error());
+  auto& [reader, writer] = *pipe;
   DetachedProgram program{
       command.argv, {}, command.log_path, command.input, command.output < 0 ? writer.get() : command.output};
   for (char** variable = environ; *variable != nullptr; ++variable) {
@@ -38,7 +39,7 @@ Result<UniqueFd> start_detached(const DetachedCommand& command) {
   }
   const Status started = has_helper_starter() ? ask_helper_starter(program) : spawn_detached(program);
   if (!started) return failure(started.error());
-  return reader;
+  return std::move(reader);
 }
 
 }  // namespace minke::os

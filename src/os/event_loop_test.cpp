@@ -16,8 +16,8 @@
 namespace minke::os {
 namespace {
 
-struct Pipe {
-  Pipe() {
+struct NonBlockingPipe {
+  NonBlockingPipe() {
     std::array<int, 2> ends{};
     EXPECT_EQ(::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK), 0);
     out.reset(ends[0]);
@@ -31,12 +31,12 @@ struct Pipe {
 TEST(EventLoop, WhatHappensToADescriptorThatIsNotWatchedAnyMoreIsNobodysNews) {
   EventLoop loop;
   int others = 0;
-  std::vector<std::unique_ptr<Pipe>> pipes;
+  std::vector<std::unique_ptr<NonBlockingPipe>> pipes;
   std::vector<std::unique_ptr<EventLoop::Watch>> watches;
   for (int i = 0; i < 50; ++i) {
-    Pipe& before = *pipes.emplace_back(std::make_unique<Pipe>());
+    NonBlockingPipe& before = *pipes.emplace_back(std::make_unique<NonBlockingPipe>());
     loop.on_readable(before.out.get(), [&] { ++others; });  // ends at once
-    Pipe& after = *pipes.emplace_back(std::make_unique<Pipe>());
+    NonBlockingPipe& after = *pipes.emplace_back(std::make_unique<NonBlockingPipe>());
     watches.push_back(loop.on_readable(after.out.get(), [&] { ++others; }));
     ASSERT_EQ(::write(before.in.get(), "x", 1), 1);
   }
@@ -69,7 +69,7 @@ TEST(EventLoop, ABurstEndsByTimeToo) {
 TEST(EventLoop, AWatchNeedsNoDescriptorOfItsOwn) {
   EventLoop loop;
   auto timer = loop.make_timer([&] { loop.stop(); });  // the loop has its own descriptors now
-  Pipe pipe;
+  NonBlockingPipe pipe;
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
   const rlimit none{3, before.rlim_max};  // 3 are open already
@@ -94,7 +94,7 @@ TEST(EventLoop, AWatchNeedsNoDescriptorOfItsOwn) {
 TEST(EventLoop, AWatchThatEndsWithoutADescriptorSaysNothing) {
   EventLoop loop;
   auto timer = loop.make_timer([&] { loop.stop(); });  // the loop has its own descriptors now
-  Pipe pipe;
+  NonBlockingPipe pipe;
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
   const rlimit none{3, before.rlim_max};

@@ -16,6 +16,7 @@ enum class Helper : uint8_t {
   kJobProxy,          // an offline job's way to the hosts that are allowed
   kJobPorts,          // ports of a user's offline jobs, on the machine's side
   kTask,              // precedes a task's program
+  kContainer,         // precedes a program that runs in a container
   kChainPart,         // one part of a chain of runs, in its job
   kStagedScript,      // stages a job's data, then runs its script
   kTmpImageTemplate,  // makes the file that jobs' directories are copied from
@@ -44,6 +45,8 @@ constexpr std::string_view helper_name(Helper helper) {
       return "job-ports";
     case Helper::kTask:
       return "task";
+    case Helper::kContainer:
+      return "container";
     case Helper::kChainPart:
       return "chain-part";
     case Helper::kStagedScript:

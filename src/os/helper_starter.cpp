@@ -13,10 +13,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
 
 #include "os/fd.h"
+#include "os/pass_descriptors.h"
 
 namespace minke::os {
 
@@ -24,7 +26,6 @@ namespace {
 
 constexpr size_t kMostBytes = size_t{128} << 10;  // of a request: a socket takes it in one piece
 constexpr time_t kPatienceSeconds = 10;
-constexpr size_t kMostDescriptors = 2;
 
 std::string& starter() {
   static std::string path;
@@ -69,57 +70,10 @@ std::optional<DetachedProgram> unpacked(std::string_view text) {
   return DetachedProgram{{arguments, variables}, {variables, words.end()}, words[1]};
 }
 
-union Control {
-  cmsghdr header;
-  std::array<char, CMSG_SPACE(kMostDescriptors * sizeof(int))> bytes;
-};
-
-bool send_request(int socket, std::string text, const DetachedProgram& program) {
-  iovec part{text.data(), text.size()};
-  Control control{};
+bool send_request(int socket, const std::string& text, const DetachedProgram& program) {
+  const int descriptors[] = {program.output, program.input};
   const size_t count = program.input < 0 ? 1 : 2;
-  const int descriptors[kMostDescriptors] = {program.output, program.input};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = control.bytes.data();
-  message.msg_controllen = CMSG_SPACE(count * sizeof(int));
-  cmsghdr* handed = CMSG_FIRSTHDR(&message);
-  handed->cmsg_level = SOL_SOCKET;
-  handed->cmsg_type = SCM_RIGHTS;
-  handed->cmsg_len = CMSG_LEN(count * sizeof(int));
-  std::memcpy(CMSG_DATA(handed), descriptors, count * sizeof(int));
-  return ::sendmsg(socket, &message, MSG_NOSIGNAL) == static_cast<ssize_t>(text.size());
-}
-
-struct Request {
-  std::string text;
-  std::array<UniqueFd, kMostDescriptors> descriptors;  // output, input
-};
-
-Request receive_request(int socket) {
-  Request request;
-  request.text.resize(kMostBytes);
-  iovec part{request.text.data(), request.text.size()};
-  Control control{};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = control.bytes.data();
-  message.msg_controllen = control.bytes.size();
-  const ssize_t got = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
-  const cmsghdr* handed = got > 0 ? CMSG_FIRSTHDR(&message) : nullptr;
-  if (handed != nullptr && handed->cmsg_type == SCM_RIGHTS) {
-    const size_t count = (handed->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-    for (size_t i = 0; i < count && i < kMostDescriptors; ++i) {
-      int descriptor = -1;
-      std::memcpy(&descriptor, CMSG_DATA(handed) + i * sizeof(int), sizeof descriptor);
-      request.descriptors[i].reset(descriptor);
-    }
-  }
-  const bool whole = got > 0 && (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0;
-  request.text.resize(whole ? static_cast<size_t>(got) : 0);
-  return request;
+  return send_bytes(socket, text, std::span(descriptors, count), 0) == static_cast<ssize_t>(text.size());
 }
 
 // Returns the answer to the caller.
@@ -128,11 +82,11 @@ std::string serve(int socket) {
   socklen_t length = sizeof peer;
   if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0 || peer.uid != ::geteuid())
     return "it starts nothing for others";
-  const Request request = receive_request(socket);
-  auto program = unpacked(request.text);
-  if (!program || !request.descriptors[0]) return "that is no request";
-  program->output = request.descriptors[0].get();
-  program->input = request.descriptors[1].get();
+  const auto request = receive_packet(socket, kMostBytes);
+  auto program = request ? unpacked(request->bytes) : std::nullopt;
+  if (!program || request->descriptors.empty()) return "that is no request";
+  program->output = request->descriptors[0].get();
+  program->input = request->descriptors.size() > 1 ? request->descriptors[1].get() : -1;
   const Status started = spawn_detached(*program);
   return started ? "" : started.error().message;
 }

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "os/laid_over.h"
+#include "os/pipe.h"
 #include "os/user_child.h"
 
 namespace minke::os {
@@ -26,14 +27,12 @@ int milliseconds_until(std::chrono::steady_clock::time_point deadline) {
 }  // namespace
 
 Result<ProgramOutput> ProgramOutput::start(const std::vector<std::string>& argv, ProgramOptions options) {
-  int output[2], error[2];
-  if (::pipe2(output, O_CLOEXEC) != 0) return failure_from_errno("pipe", errno);
+  auto output = make_pipe(), error = make_pipe();
+  if (!output || !error) return failure((output ? error : output).error());
   ProgramOutput program;
-  program.output_.reset(output[0]);
-  UniqueFd output_end(output[1]);
-  if (::pipe2(error, O_CLOEXEC) != 0) return failure_from_errno("pipe", errno);
-  program.error_.reset(error[0]);
-  UniqueFd error_end(error[1]);
+  program.output_ = std::move(output->reader);
+  program.error_ = std::move(error->reader);
+  UniqueFd &output_end = output->writer, &error_end = error->writer;
   ::fcntl(program.error_.get(), F_SETFL, O_NONBLOCK);
 
   posix_spawn_file_actions_t actions;

@@ -15,6 +15,7 @@
 
 #include "os/become.h"
 #include "os/fd.h"
+#include "os/pipe.h"
 
 namespace minke::os {
 
@@ -112,10 +113,9 @@ Result<int> wait_or_kill(pid_t child, Clock::time_point deadline) {
 
 Result<ChildOutcome> run_in_child(const std::optional<Rights>& rights, const ChildLimits& limits,
                                   const std::function<int(int answer)>& work) {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return failure_from_errno("pipe", errno);
-  const UniqueFd reader(ends[0]);
-  UniqueFd writer(ends[1]);
+  auto pipe = make_pipe();
+  if (!pipe) return failure(pipe.error());
+  auto& [reader, writer] = *pipe;
   const auto deadline = Clock::now() + limits.time;
   const pid_t parent = ::getpid();
   const pid_t child = ::fork();

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "os/pass_descriptors.h"
 #include "rpc/frame.h"
 #include "rpc/socket.h"
 
@@ -22,17 +23,17 @@ Channel::Channel(os::UniqueFd socket) : socket_(std::move(socket)) {}
 Status Channel::send(const google::protobuf::MessageLite& message, std::span<const int> descriptors) {
   if (!greeting_sent_) {
     const std::string hello = greeting();
-    if (send_bytes(socket_.get(), hello, {}, 0) < 0) return failure_from_errno("send", errno);
+    if (os::send_bytes(socket_.get(), hello, {}, 0) < 0) return failure_from_errno("send", errno);
     greeting_sent_ = true;
   }
   std::string bytes = frame_header({message.ByteSizeLong(), descriptors.size()});
   message.AppendToString(&bytes);
   std::string_view rest = bytes;
   while (!rest.empty()) {
-    const auto some = descriptors.first(std::min(descriptors.size(), kMaxDescriptorsAtOnce));
+    const auto some = descriptors.first(std::min(descriptors.size(), os::kMaxDescriptorsAtOnce));
     // More of them follow with the next byte.
     const size_t bytes_now = some.size() < descriptors.size() ? 1 : rest.size();
-    const ssize_t sent = send_bytes(socket_.get(), rest.substr(0, bytes_now), some, 0);
+    const ssize_t sent = os::send_bytes(socket_.get(), rest.substr(0, bytes_now), some, 0);
     if (sent < 0) return failure_from_errno("send", errno == EPIPE ? ECONNRESET : errno);
     rest.remove_prefix(static_cast<size_t>(sent));
     descriptors = descriptors.subspan(some.size());
@@ -68,7 +69,8 @@ Result<size_t> Channel::fill(std::optional<std::chrono::steady_clock::time_point
     if (const Status ready = wait_for_input(deadline); !ready) return failure(ready.error());
   char buffer[64 << 10];
   std::vector<os::UniqueFd> unexpected_descriptors;
-  const ssize_t received = receive_bytes(socket_.get(), buffer, sizeof(buffer), unexpected_descriptors, 0);
+  const ssize_t received =
+      os::receive_bytes(socket_.get(), buffer, sizeof(buffer), unexpected_descriptors, 0);
   if (received < 0) return failure_from_errno("receive", errno);
   if (received == 0) return failure_from_errno("receive", ECONNRESET);
   if (consumed_ > 0 && consumed_ == input_.size()) {

@@ -11,13 +11,14 @@
 #include <utility>
 
 #include "os/descriptors.h"
+#include "os/pass_descriptors.h"
 #include "rpc/frame.h"
 
 namespace minke::rpc {
 
 namespace {
 
-class SocketConnection : public Connection {
+class SocketConnection final : public Connection {
  public:
   SocketConnection(os::EventLoop& loop, os::UniqueFd socket, size_t max_frame_bytes, Callbacks callbacks)
       : loop_(loop),
@@ -77,12 +78,12 @@ class SocketConnection : public Connection {
     while (!output_.empty() && !closed_) {
       Chunk& chunk = output_.front();
       const auto end = chunk.descriptors.begin() +
-                       static_cast<ptrdiff_t>(std::min(chunk.descriptors.size(), kMaxDescriptorsAtOnce));
+                       static_cast<ptrdiff_t>(std::min(chunk.descriptors.size(), os::kMaxDescriptorsAtOnce));
       std::vector<int> descriptors;
       for (auto fd = chunk.descriptors.begin(); fd != end; ++fd) descriptors.push_back(fd->get());
       std::string_view rest = std::string_view(chunk.bytes).substr(sent_of_front_);
       if (end != chunk.descriptors.end()) rest = rest.substr(0, 1);  // more of them follow with the next byte
-      const ssize_t sent = send_bytes(socket_.get(), rest, descriptors, MSG_DONTWAIT);
+      const ssize_t sent = os::send_bytes(socket_.get(), rest, descriptors, MSG_DONTWAIT);
       if (sent < 0) {
         if (errno == EAGAIN || errno == EWOULDBLOCK) {
           if (!writable_) writable_ = loop_.on_writable(socket_.get(), [this] { flush(); });
@@ -134,7 +135,8 @@ class SocketConnection : public Connection {
     // A client that sends one request at a time never comes here: there is nothing to be read yet.
     if (held_) return readable_.reset();
     char buffer[64 << 10];
-    const ssize_t received = receive_bytes(socket_.get(), buffer, sizeof(buffer), descriptors_, MSG_DONTWAIT);
+    const ssize_t received =
+        os::receive_bytes(socket_.get(), buffer, sizeof(buffer), descriptors_, MSG_DONTWAIT);
     if (received < 0) {
       if (errno != EAGAIN && errno != EWOULDBLOCK) close_with(failure_from_errno("receive", errno));
       return;
@@ -160,7 +162,7 @@ class SocketConnection : public Connection {
 
   // Descriptors come with the first bytes of their frame, or the last ones of the frame before.
   Status check_descriptors() {
-    if (descriptors_.size() > kMaxDescriptors + kMaxDescriptorsAtOnce)
+    if (descriptors_.size() > kMaxDescriptors + os::kMaxDescriptorsAtOnce)
       return failure("too many descriptors", EPROTO);
     if (descriptors_.empty() || !callbacks_.hold_descriptors) return {};
     const bool spare = std::all_of(descriptors_.begin(), descriptors_.end(),

@@ -9,6 +9,7 @@
 #include <thread>
 #include <utility>
 
+#include "os/pass_descriptors.h"
 #include "rpc/channel.h"
 #include "rpc/connection.h"
 #include "rpc/frame.h"
@@ -116,7 +117,7 @@ TEST(Conversation, OneFrameBringsMoreDescriptorsThanTheKernelTakesAtOnce) {
     Channel channel(std::move(pair.client));
     ClientMessage request;
     request.mutable_status();
-    const std::vector<int> passed(2 * kMaxDescriptorsAtOnce + 1, pipe_fds[1]);
+    const std::vector<int> passed(2 * os::kMaxDescriptorsAtOnce + 1, pipe_fds[1]);
     for (uint32_t id = 1; id <= 2; ++id) {
       request.set_request_id(id);
       ASSERT_TRUE(channel.send(request, passed));
@@ -168,7 +169,8 @@ TEST(Conversation, OneRequestATurn) {
     const std::string text = std::to_string(i);
     requests += frame_header({text.size(), 0}) + text;
   }
-  ASSERT_EQ(send_bytes(pair.client.get(), requests, {}, MSG_DONTWAIT), static_cast<ssize_t>(requests.size()));
+  ASSERT_EQ(os::send_bytes(pair.client.get(), requests, {}, MSG_DONTWAIT),
+            static_cast<ssize_t>(requests.size()));
   pair.client.reset();
   os::EventLoop loop;
   std::unique_ptr<Connection> connection;
@@ -209,7 +211,7 @@ TEST(Conversation, WhoeverWaitsForATurnIsNotReadFrom) {
   pollfd room{pair.client.get(), POLLOUT, 0};
   while (taken < kMost && ::poll(&room, 1, 300) == 1) {
     const std::string_view rest = std::string_view(requests).substr(taken % requests.size());
-    if (const ssize_t sent = send_bytes(pair.client.get(), rest, {}, MSG_DONTWAIT); sent > 0)
+    if (const ssize_t sent = os::send_bytes(pair.client.get(), rest, {}, MSG_DONTWAIT); sent > 0)
       taken += static_cast<size_t>(sent);
   }
   loop.stop();

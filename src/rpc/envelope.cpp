@@ -86,6 +86,9 @@ MINKE_BODY(ClientMessage, api::QueryTriggersRequest, query_triggers)
 MINKE_BODY(ClientMessage, api::RequestSoftwareRequest, request_software)
 MINKE_BODY(ClientMessage, api::AnswerSoftwareRequest, answer_software)
 MINKE_BODY(ClientMessage, api::QuerySoftwareRequest, query_software)
+MINKE_BODY(ClientMessage, api::QueryCrontabRequest, query_crontab)
+MINKE_BODY(ClientMessage, api::UpdateCrontabRequest, update_crontab)
+MINKE_BODY(ClientMessage, api::RemoveCrontabRequest, remove_crontab)
 
 MINKE_BODY(ServerMessage, api::SubmitReply, submit)
 MINKE_BODY(ServerMessage, api::WaitJobReply, wait_job)
@@ -110,6 +113,7 @@ MINKE_BODY(ServerMessage, api::PrioritiesReply, priorities)
 MINKE_BODY(ServerMessage, api::MeasurementsReply, measurements)
 MINKE_BODY(ServerMessage, api::TriggersReply, triggers)
 MINKE_BODY(ServerMessage, api::SoftwareReply, software)
+MINKE_BODY(ServerMessage, api::CrontabReply, crontab)
 
 #undef MINKE_BODY
 

@@ -20,7 +20,6 @@ constexpr size_t kGreetingBytes = 7;
 constexpr size_t kFrameHeaderBytes = 8;
 constexpr size_t kMaxRequestBytes = size_t{16} << 20;  // a 4 MiB script, its environment, and room to spare
 constexpr size_t kMaxReplyBytes = size_t{64} << 20;
-constexpr size_t kMaxDescriptorsAtOnce = 250;  // SCM_MAX_FD is 253
 constexpr size_t kMaxDescriptors = 6000;       // of one frame
 constexpr size_t kSmallFrameBytes = 16 << 10;  // received without asking
 

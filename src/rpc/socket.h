@@ -1,12 +1,10 @@
-// The system calls beneath the conversations: Unix stream sockets that carry bytes and descriptors.
+// The system calls beneath the conversations: Unix stream sockets; os/pass_descriptors.h has what they carry.
 #pragma once
 
 #include <sys/types.h>
 
 #include <cstdint>
-#include <span>
 #include <string>
-#include <vector>
 
 #include "base/result.h"
 #include "os/fd.h"
@@ -30,11 +28,5 @@ os::UniqueFd peer_process(const Peer& peer);
 Result<os::UniqueFd> connect_to(const std::string& path);
 // Listens at `path` with this mode; replaces an existing socket file: hold a lock beside it.
 Result<os::UniqueFd> listen_at(const std::string& path, mode_t mode);
-
-// Both return the result of the system call, with errno; interrupted calls are repeated.
-ssize_t send_bytes(int socket, std::string_view bytes, std::span<const int> descriptors, int flags);
-// Received descriptors are appended, close-on-exec.
-ssize_t receive_bytes(int socket, char* buffer, size_t size, std::vector<os::UniqueFd>& descriptors,
-                      int flags);
 
 }  // namespace minke::rpc

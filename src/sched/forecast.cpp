@@ -95,12 +95,14 @@ class ForecastInPieces::Simulation {
     std::int64_t believed_seconds = kNever;  // nothing is believed
     bool unlimited = false;
     std::uint32_t limit_group = 0;
+    std::size_t companions = 0;  // components that have not started
   };
 
   EntryId job_of(EntryId entry) const { return entry >> options_.partition_bits; }
 
   void learn(EntryId entry, const Request& request) {
     Known& known = known_[entry];
+    known.companions = request.companions.size();
     if (options_.believed_seconds) known.believed_seconds = options_.believed_seconds(entry);
     if (options_.entry_unlimited) known.unlimited = options_.entry_unlimited(entry);
     if (!limits_) return;
@@ -149,10 +151,15 @@ class ForecastInPieces::Simulation {
 
   // Writes the start down, and when the run will end. Returns the run's key.
   RunKey start(EntryId entry, const Placement& placement, std::int64_t end) {
-    if (started_.insert(job_of(entry)).second)
+    Known& known = known_.at(entry);
+    if (started_.insert(job_of(entry)).second) {
       expected_.push_back({entry, now_, placement, after_unlimited_});
+    } else if (entry == wanted_ && known.companions > 0) {  // all components start together
+      --known.companions;
+      std::vector<NodeShare>& nodes = expected_.back().placement.nodes;
+      nodes.insert(nodes.end(), placement.nodes.begin(), placement.nodes.end());
+    }
     start_once(entry);
-    const Known& known = known_.at(entry);
     const bool believed = known.believed_seconds != kNever && now_ + known.believed_seconds < end;
     if (believed) end = now_ + known.believed_seconds;
     ends_.insert({end, ++next_key_});

@@ -110,7 +110,7 @@ Status MachineLayout::add_gres(const model::NodeRecord& record, LayoutNode& node
   if (shards == 0) return {};
   if (gpus == 0 || shards % gpus != 0)
     return failure("node " + record.name() + ": " + std::to_string(shards) + " shards of " +
-                   std::to_string(gpus) + " GPUs");
+                   std::to_string(gpus) + " GPUs: each GPU must have as many");
   node.shards_per_gpu = shards / gpus;
   return {};
 }

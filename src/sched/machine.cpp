@@ -91,13 +91,19 @@ Status Machine::could_ever(const Request& request) const {
   return failure("the components fit one by one, but not all at once", model::kNodeConfigUnavailable);
 }
 
+bool Machine::has_license(const LicenseDemand& demand, std::uint32_t reservation, std::int64_t from,
+                          std::int64_t end) const {
+  const std::int64_t withheld =
+      holds_ == nullptr ? 0 : holds_->withheld(demand.license, reservation, from, end, held_licenses_in_use_);
+  return free_licenses_[demand.license] - withheld >= demand.count;
+}
+
 bool Machine::has_licenses(const Request& request, std::int64_t from, std::int64_t end) const {
-  return std::all_of(request.licenses.begin(), request.licenses.end(), [&](const LicenseDemand& demand) {
-    const std::int64_t withheld = holds_ == nullptr ? 0
-                                                    : holds_->withheld(demand.license, request.reservation,
-                                                                       from, end, held_licenses_in_use_);
-    return free_licenses_[demand.license] - withheld >= demand.count;
-  });
+  const auto is_free = [&](const LicenseDemand& demand) {
+    return has_license(demand, request.reservation, from, end);
+  };
+  return request.any_license ? std::any_of(request.licenses.begin(), request.licenses.end(), is_free)
+                             : std::all_of(request.licenses.begin(), request.licenses.end(), is_free);
 }
 
 void Machine::allocate(const Placement& placement) {

@@ -85,6 +85,8 @@ class Machine {
   std::int64_t free_licenses(LicenseId license) const { return free_licenses_[license]; }
   // Whether enough licenses are free, and not held by reservations at any moment of [from, end).
   bool has_licenses(const Request& request, std::int64_t from, std::int64_t end) const;
+  bool has_license(const LicenseDemand& demand, std::uint32_t reservation, std::int64_t from,
+                   std::int64_t end) const;
   std::int64_t free_devices_of(NodeId node) const { return nodes_[node].free_devices; }
   std::uint64_t most_node_cpus() const {
     return (std::uint64_t{1} << with_free_cpus_.size()) - 1;

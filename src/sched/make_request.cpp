@@ -35,8 +35,13 @@ std::string minutes_text(std::uint32_t minutes) {
 class Maker {
  public:
   Maker(const model::JobSpec& spec, const model::PartitionRecord& partition, const Machine& machine,
-        const NodeNames& names)
-      : spec_(spec), partition_(partition), machine_(machine), layout_(machine.layout()), names_(names) {}
+        const NodeNames& names, PossibleRequests* possible)
+      : spec_(spec),
+        partition_(partition),
+        machine_(machine),
+        layout_(machine.layout()),
+        names_(names),
+        possible_(possible) {}
 
   Result<Request> make() {
     const auto id = layout_.find_partition(partition_.name());
@@ -50,7 +55,9 @@ class Maker {
           &Maker::tasks, &Maker::nodes, &Maker::cpus, &Maker::memory, &Maker::licenses}) {
       if (auto done = (this->*step)(); !done) return failure(done.error());
     }
-    if (auto possible = machine_.could_ever(request_); !possible) return failure(possible.error());
+    const Status possible =
+        possible_ == nullptr ? machine_.could_ever(request_) : possible_->could_ever(machine_, request_);
+    if (!possible) return failure(possible.error());
     return std::move(request_);
   }
 
@@ -78,6 +85,8 @@ class Maker {
   }
 
   Status constraint() {
+    if (!spec_.prefer().empty() && !parse_constraint(spec_.prefer(), layout_))
+      return failure("--prefer=" + spec_.prefer() + ": there is no such feature", model::kInvalidPrefer);
     if (spec_.constraint().empty()) return {};
     auto constraint = parse_constraint(spec_.constraint(), layout_);
     if (!constraint) return failure(constraint.error());
@@ -127,12 +136,15 @@ class Maker {
 
   // Nodes with fewer sockets, cores or threads than they are to have are as good as excluded.
   Status geometry() {
-    if (!spec_.has_sockets_per_node() && !spec_.has_cores_per_socket() && !spec_.has_threads_per_core())
+    // As in Slurm, tasks that share processors need a node with as many.
+    const std::uint32_t tasks = spec_.overcommit() ? spec_.ntasks_per_node() : 0;
+    if (!spec_.has_sockets_per_node() && !spec_.has_cores_per_socket() && !spec_.has_threads_per_core() &&
+        tasks == 0)
       return {};
     bool any = false;
     for (NodeId id = 0; id < layout_.nodes().size(); ++id) {
       const LayoutNode& node = layout_.nodes()[id];
-      const bool serves = node.sockets >= spec_.sockets_per_node() &&
+      const bool serves = node.cpus >= tasks && node.sockets >= spec_.sockets_per_node() &&
                           node.cores / node.sockets >= spec_.cores_per_socket() &&
                           node.cpus / node.cores >= spec_.threads_per_core();
       any = any || (serves && layout_.partitions()[request_.partition].members.test(node.rank));
@@ -142,7 +154,8 @@ class Maker {
     request_.excluded.erase(std::unique(request_.excluded.begin(), request_.excluded.end()),
                             request_.excluded.end());
     if (any) return {};
-    return failure("no node of partition " + partition_.name() + " has so many sockets, cores or threads",
+    return failure("no node of partition " + partition_.name() + " has so many " +
+                       (tasks == 0 ? "sockets, cores or threads" : "processors as tasks"),
                    model::kNodeConfigUnavailable);
   }
 
@@ -181,7 +194,22 @@ class Maker {
     bool is_range = false;
   };
 
+  // --nodelist names more nodes than the job may have: it gets some of them.
+  void choose_among_named() {
+    const std::uint32_t most = spec_.has_min_nodes() ? std::max(spec_.min_nodes(), spec_.max_nodes()) : 0;
+    if (most == 0 || request_.required.size() <= most) return;
+    for (NodeId id = 0; id < layout_.nodes().size(); ++id) {
+      if (!std::binary_search(request_.required.begin(), request_.required.end(), id))
+        request_.excluded.push_back(id);
+    }
+    std::sort(request_.excluded.begin(), request_.excluded.end());
+    request_.excluded.erase(std::unique(request_.excluded.begin(), request_.excluded.end()),
+                            request_.excluded.end());
+    request_.required.clear();
+  }
+
   Status nodes() {
+    choose_among_named();
     std::uint64_t counted = 0;  // by --constraint
     for (const FeatureCount& one : request_.feature_counts) counted += one.nodes;
     if (counted > kMaxCount) return bad_node_count("--constraint counts too many nodes");
@@ -214,7 +242,6 @@ class Maker {
     if (count.most < count.least) return bad_node_count("--nodes: the most is below the least");
     if (counted > count.most)
       return failure("--constraint counts more nodes than --nodes allows", model::kNodeConfigUnavailable);
-    if (named > count.most) return bad_node_count("--nodelist names more nodes than --nodes allows");
     count.least = std::max(count.least, named);
     return {};
   }
@@ -342,21 +369,23 @@ class Maker {
     return {};
   }
 
-  // "matlab:2,ansys": Slurm's forms; "|" between them (either) is refused.
+  // "matlab:2,ansys", or with "|" between them: either.
   Status licenses() {
-    auto wanted = text::parse_licenses(spec_.licenses());
+    auto wanted = text::parse_license_request(spec_.licenses());
     if (!wanted) return failure(wanted.error().message, model::kInvalidLicenses);
-    for (const auto& [name, count] : *wanted) {
+    request_.any_license = wanted->any && wanted->licenses.size() > 1;
+    for (const auto& [name, count] : wanted->licenses) {
       const auto license = layout_.find_license(name);
       if (!license) return failure("--licenses: there is no license " + name, model::kInvalidLicenses);
       const auto known = std::find_if(request_.licenses.begin(), request_.licenses.end(),
                                       [&](const LicenseDemand& d) { return d.license == *license; });
-      if (known == request_.licenses.end()) {
+      if (request_.any_license || known == request_.licenses.end()) {
         request_.licenses.push_back({*license, count});
       } else {
         known->count = std::min(known->count, kMaxCount) + count;
       }
     }
+    if (request_.any_license) return {};
     std::sort(request_.licenses.begin(), request_.licenses.end(),
               [](const LicenseDemand& a, const LicenseDemand& b) { return a.license < b.license; });
     return {};
@@ -367,6 +396,7 @@ class Maker {
   const Machine& machine_;
   const MachineLayout& layout_;
   const NodeNames& names_;
+  PossibleRequests* const possible_;
   GresTerms gres_;
   Request request_;
 };
@@ -385,11 +415,12 @@ NodeRules rules_of(const model::PartitionRecord& partition, PartitionId id) {
 
 Result<Request> make_request(const model::JobSpec& spec, const model::PartitionRecord& partition,
                              const Machine& machine, const NodeNames& names) {
-  return Maker(spec, partition, machine, names).make();
+  return Maker(spec, partition, machine, names, nullptr).make();
 }
 
 Result<Request> make_request(const model::JobSpec& spec, const model::PartitionRecord& partition,
-                             const Machine& machine, std::uint32_t time_limit_minutes) {
+                             const Machine& machine, std::uint32_t time_limit_minutes,
+                             PossibleRequests* possible) {
   NodeNames names;
   for (const auto& [list, into] :
        {std::pair{&spec.node_list(), &names.required}, std::pair{&spec.exclude(), &names.excluded}}) {
@@ -398,9 +429,18 @@ Result<Request> make_request(const model::JobSpec& spec, const model::PartitionR
     if (!expanded) return failure(expanded.error().message, model::kInvalidNodeName);
     *into = std::move(*expanded);
   }
-  auto request = make_request(spec, partition, machine, names);
+  auto request = Maker(spec, partition, machine, names, possible).make();
   if (request && time_limit_minutes != 0) request->time_limit_minutes = time_limit_minutes;
   return request;
+}
+
+Status PossibleRequests::could_ever(const Machine& machine, const Request& request) {
+  Request kind = request;
+  kind.time_limit_minutes = 0;  // of a machine without jobs it does not matter for how long
+  kind.time_limit_extra_seconds = kind.time_min_minutes = 0;
+  const auto [verdict, is_new] = known_.try_emplace(std::move(kind));
+  if (is_new) verdict->second = machine.could_ever(request);
+  return verdict->second;
 }
 
 bool is_scheduled(const model::PartitionRecord& partition) {

@@ -380,7 +380,9 @@ Placement Placer::placement() const {
   }
   MINKE_CHECK(tasks_left == 0 && gres_left == 0);
   for (const LicenseDemand& demand : request_->licenses) {
+    if (request_->any_license && !machine_.has_license(demand, request_->reservation, from_, end_)) continue;
     result.licenses.push_back({demand.license, demand.count});
+    if (request_->any_license) break;
   }
   return result;
 }

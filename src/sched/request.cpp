@@ -74,6 +74,7 @@ std::size_t RequestHash::operator()(const Request& r) const {
     mixer.add(~std::uint64_t{0});
   }
   for (const LicenseDemand& d : r.licenses) mixer.add(std::uint64_t{d.license} << 32 | d.count);
+  mixer.add(r.any_license ? 1 : 0);
   for (const FeatureCount& one : r.feature_counts) {
     for (const FeatureId feature : one.features) mixer.add(feature);
     mixer.add(~std::uint64_t{one.nodes});

@@ -90,7 +90,8 @@ struct Request {
   NodeRules rules;                      // rules of its partition; the caller sets the user
   std::uint32_t reservation = 0;        // a HoldId: only what that holds; 0: what no reservation holds
   bool overcommit = false;              // one task's CPUs per node for any number of tasks
-  std::vector<LicenseDemand> licenses;  // ascending by id
+  std::vector<LicenseDemand> licenses;  // ascending by id; with any_license in the order of preference
+  bool any_license = false;             // one of them will do
   // Identifies the limits, other than the machine's, that decide whether it may start. The caller assigns it;
   // it is equal for equal limits and equal requests. 0: none. See LimitGate.
   std::uint32_t limit_group = 0;

@@ -5,6 +5,7 @@
 #include "model/cluster.pb.h"
 #include "model/job_spec.pb.h"
 #include "sched/constraint.h"
+#include "sched/make_request.h"
 #include "sched/test_cluster.h"
 
 namespace minke::sched {
@@ -55,6 +56,21 @@ TEST_F(MakeRequest, AsksForOneCpuOnOneNodeWhereNothingIsSaid) {
   const Request request = made();
   Request expected;
   EXPECT_EQ(request, expected);
+}
+
+TEST_F(MakeRequest, EqualRequestsAreTriedOnceWhateverTheirTimeLimits) {
+  PossibleRequests possible;
+  const auto make_in = [&](uint32_t cpus, uint32_t minutes) {
+    spec_.set_cpus_per_task(cpus);
+    return make_request(spec_, partition_, machine_, minutes, &possible);
+  };
+  for (const uint32_t minutes : {10u, 20u, 10u}) {
+    const auto fits = make_in(8, minutes), too_large = make_in(9, minutes);
+    ASSERT_TRUE(fits);
+    EXPECT_EQ(fits->time_limit_minutes, minutes);
+    ASSERT_FALSE(too_large);
+    EXPECT_EQ(too_large.error().code, 2014);
+  }
 }
 
 TEST_F(MakeRequest, NodesThatAreNamedOncePerTaskHaveTheCpusOfTheMost) {
@@ -152,7 +168,9 @@ TEST_F(MakeRequest, NodeNames) {
   expect_error(2018, "--nodelist=g1 names no node");
   EXPECT_EQ(made({{"g1", "g0", "g1"}, {}}).min_nodes, 2u);
   spec_.set_min_nodes(1);
-  expect_error(2006, "--nodelist names more nodes than --nodes allows", {{"g0", "g1"}, {}});
+  // More names than nodes: one of them.
+  EXPECT_TRUE(made({{"g0", "g1"}, {}}).required.empty());
+  EXPECT_FALSE(made({{"g0", "g1"}, {}}).excluded.empty());
   spec_.clear_min_nodes();
   spec_.set_ntasks(1);
   expect_error(2025, "--ntasks=1 leaves nodes that are asked for without a task", {{"g0", "g1"}, {}});
@@ -288,6 +306,27 @@ TEST_F(MakeRequest, LicensesAreThoseOfTheMachine) {
   EXPECT_TRUE(machine_.place(request));
   spec_.set_licenses("matlab:4");
   expect_error(2048, "--licenses: there are only 3 of matlab");
+}
+
+TEST_F(MakeRequest, EitherLicenseWillDo) {
+  const std::vector<model::NodeRecord> nodes{testing::make_node("c0", 8, 24000)};
+  const std::vector<PartitionNodes> partitions{{"debug", {"c0"}}};
+  machine_ = Machine::build(nodes, partitions, {{"ansys", 2}, {"matlab", 3}}).value();
+  spec_.set_licenses("matlab:2|ansys");
+  const Request request = made();
+  const auto first = machine_.place(request);
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->licenses, (std::vector<LicenseShare>{{1, 2}}));  // the first that is free
+  machine_.allocate(*first);
+  const auto second = machine_.place(request);
+  ASSERT_TRUE(second);
+  EXPECT_EQ(second->licenses, (std::vector<LicenseShare>{{0, 1}}));
+  machine_.allocate(*second);
+  ASSERT_TRUE(machine_.place(request));
+  machine_.allocate(*machine_.place(request));
+  EXPECT_FALSE(machine_.place(request));
+  spec_.set_licenses("matlab|ansys,ansys");
+  expect_error(2048, "Invalid license specification");
 }
 
 TEST_F(MakeRequest, ConstraintExpressions) {

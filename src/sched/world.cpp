@@ -167,10 +167,10 @@ std::vector<HoldId> World::reservations_of(const JobSpec& spec) const {
 }
 
 Result<Request> World::request(const JobSpec& spec, const std::string& name, std::uint32_t uid,
-                               std::uint32_t time_limit_minutes) const {
+                               std::uint32_t time_limit_minutes, PossibleRequests* possible) const {
   const PartitionRecord* record = partition(name);
   if (record == nullptr) return failure("there is no partition " + name, kInvalidPartitionName);
-  auto made = make_request(spec, *record, machine_, time_limit_minutes);
+  auto made = make_request(spec, *record, machine_, time_limit_minutes, possible);
   if (!made) return made;
   const std::vector<HoldId> reservations = reservations_of(spec);
   if (reservations.empty())
@@ -180,8 +180,9 @@ Result<Request> World::request(const JobSpec& spec, const std::string& name, std
   return made;
 }
 
-Result<Request> World::request(const JobRecord& record, const std::string& name) const {
-  return request(record.spec(), name, record.uid(), record.time_limit_minutes());
+Result<Request> World::request(const JobRecord& record, const std::string& name,
+                               PossibleRequests* possible) const {
+  return request(record.spec(), name, record.uid(), record.time_limit_minutes(), possible);
 }
 
 PendingEntry World::pending_entry(const Job& job, std::size_t choice, const Request& request) const {

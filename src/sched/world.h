@@ -36,6 +36,8 @@ enum StateReason : int;
 
 namespace minke::sched {
 
+class PossibleRequests;
+
 struct LicenseRecord {
   std::string name;
   std::uint32_t total = 0;
@@ -142,9 +144,10 @@ class World {
   std::vector<std::string> partitions_of(const std::string& list) const;  // empty: the default one
   std::uint32_t user_of(std::uint32_t uid) const;
   // Makes the Request of the record's spec under the rules of this partition.
-  Result<Request> request(const model::JobRecord& record, const std::string& partition) const;
+  Result<Request> request(const model::JobRecord& record, const std::string& partition,
+                          PossibleRequests* possible = nullptr) const;
   Result<Request> request(const model::JobSpec& spec, const std::string& partition, std::uint32_t uid,
-                          std::uint32_t time_limit_minutes) const;
+                          std::uint32_t time_limit_minutes, PossibleRequests* possible = nullptr) const;
   std::vector<HoldId> reservations_of(const model::JobSpec& spec) const;
   PendingEntry pending_entry(const Job& job, std::size_t choice, const Request& request) const;
   std::optional<ExpectedStart> forecast_later(const Job& job, std::int64_t from,

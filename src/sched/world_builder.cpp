@@ -25,9 +25,7 @@ constexpr std::uint64_t kMaxMemoryMib = std::uint64_t{1} << 40;
 // Licenses of this cluster that the job has asked for, and so holds.
 std::vector<LicenseShare> licenses_of(const JobRecord& record, const MachineLayout& layout) {
   std::vector<LicenseShare> held;
-  const auto wanted = text::parse_licenses(record.spec().licenses());
-  if (!wanted) return held;
-  for (const auto& [name, count] : *wanted)
+  for (const auto& [name, count] : text::held_licenses(record.spec().licenses(), record.licenses_alloc()))
     if (const auto license = layout.find_license(name)) held.push_back({*license, count});
   return held;
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "sched/make_request.h"
 #include "sched/world.h"
 
 namespace minke::sched {
@@ -60,6 +61,7 @@ class WorldBuilder {
   };
   const Throttle& throttle(std::uint32_t array_job_id);
   std::map<std::uint32_t, Throttle> throttles_;  // cache by array id
+  PossibleRequests possible_;
   Named twice_, nowhere_, spread_, limited_, impossible_, incomplete_;
 };
 

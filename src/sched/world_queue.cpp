@@ -136,7 +136,7 @@ void WorldBuilder::enter(World::Job& job) {
       std::min(job.partitions.size() * std::max<std::size_t>(1, reservations.size()), kMaxChoicesOfJob);
   Error problem;
   for (std::size_t i = 0; i < job.choices; ++i) {
-    auto request = world_->request(record, job.partitions[i % job.partitions.size()]);
+    auto request = world_->request(record, job.partitions[i % job.partitions.size()], &possible_);
     if (!request) {
       problem = request.error();
       continue;
@@ -176,7 +176,7 @@ void WorldBuilder::enter_components(std::vector<World::Job*> components) {
     if (reason) break;
     Result<Request> request = failure("");
     for (const std::string& name : component->partitions)
-      if (!request) request = world_->request(component->record, name);
+      if (!request) request = world_->request(component->record, name, &possible_);
     if (!request) {
       impossible_.add(component->record.job_id());
       reason = World::Obstacle{FAIL_BAD_CONSTRAINTS, request.error().message};

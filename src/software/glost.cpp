@@ -16,7 +16,9 @@ esac
 [ -d "${SLURM_TMPDIR:-}" ] || { echo 'glost_launch: it runs in a job' >&2; exit 1; }
 rank=${PMIX_RANK:-${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-${SLURM_PROCID:-0}}}}
 # All tasks of one start have this in common, and no others.
-taken=$SLURM_TMPDIR/.glost.${PMIX_NAMESPACE:-${SLURM_STEP_ID:-p$PPID}}
+step=${SLURM_STEP_ID-}
+step=${step#-5}  # which a batch script has
+taken=$SLURM_TMPDIR/.glost.${PMIX_NAMESPACE:-${step:-p$PPID}}
 stop=
 trap 'stop=1; [ "$rank" != 0 ] || echo "#signal received: no new task will be submitted" >&2' USR1
 mapfile -t lines <"$1"

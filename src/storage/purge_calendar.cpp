@@ -99,4 +99,16 @@ int64_t next_purge_step(const PurgeState& state, int64_t now) {
   return std::min(next, state.second_notice == 0 ? second_due(state) : removal_due(state));
 }
 
+int64_t expected_removal(const PurgeState& state) {
+  PurgeState told = state;
+  if (told.second_notice == 0) told.second_notice = second_due(told);
+  return removal_due(told);
+}
+
+PurgeState state_of_notice(int64_t noticed, uint32_t days) {
+  PurgeState state = after_purge_step({}, PurgeStep::kFirstNotice, noticed, days);
+  if (local(noticed).tm_mday >= kSecondDay) state.second_notice = noticed;
+  return state;
+}
+
 }  // namespace minke::storage

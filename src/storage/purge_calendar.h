@@ -29,5 +29,9 @@ PurgeStep purge_step(const PurgeState& state, int64_t now);
 PurgeState after_purge_step(const PurgeState& state, PurgeStep step, int64_t now, uint32_t days);
 // When to look again, if nothing is due at `now`.
 int64_t next_purge_step(const PurgeState& state, int64_t now);
+// When files are removed at the earliest, after the first notice of a month was given.
+int64_t expected_removal(const PurgeState& state);
+// The state as it may be where only the time of the last notice is known.
+PurgeState state_of_notice(int64_t noticed, uint32_t days);
 
 }  // namespace minke::storage

@@ -49,6 +49,18 @@ TEST(PurgeCalendar, a_machine_that_was_off_removes_nothing_without_notices) {
   EXPECT_EQ(purge_step(state, at(12, 5)), PurgeStep::kFirstNotice);
 }
 
+TEST(PurgeCalendar, removals_are_expected_after_both_notices) {
+  PurgeState state = after_purge_step({}, PurgeStep::kFirstNotice, at(11, 1), 60);
+  EXPECT_EQ(expected_removal(state), at(11, 16, 0));
+  state = after_purge_step({}, PurgeStep::kFirstNotice, at(11, 20), 60);
+  EXPECT_EQ(expected_removal(state), at(11, 26));
+  state.second_notice = at(11, 24);
+  EXPECT_EQ(expected_removal(state), at(11, 27));
+  // Where only the list's own time is known.
+  EXPECT_EQ(expected_removal(state_of_notice(at(11, 1), 60)), at(11, 16, 0));
+  EXPECT_EQ(expected_removal(state_of_notice(at(11, 12), 60)), at(11, 16, 0));
+}
+
 TEST(PurgeCalendar, states_are_read_as_they_are_written) {
   const PurgeState state{
       .month = 202611, .first_notice = 5, .second_notice = 7, .before = 3, .removed = true};

@@ -13,6 +13,7 @@
 #include <cstdlib>
 
 #include "os/fd.h"
+#include "os/pipe.h"
 
 namespace minke::storage {
 
@@ -62,10 +63,9 @@ std::string last_words(const std::string& program, const std::string& said) {
 
 // Errors: errno of its start.
 Result<pid_t> start(char* const* arguments, int output) {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return failure_from_errno("pipe", errno);
-  const os::UniqueFd reading(ends[0]);
-  os::UniqueFd writing(ends[1]);
+  auto pipe = os::make_pipe();
+  if (!pipe) return failure(pipe.error());
+  auto& [reading, writing] = *pipe;
   const pid_t self = ::getpid();
   sigset_t all, before;
   ::sigfillset(&all);
@@ -116,10 +116,9 @@ Watched watch(pid_t pid, int output, const std::atomic<bool>* stop) {
 }  // namespace
 
 Status run_program(const std::vector<std::string>& words, const std::atomic<bool>* stop) {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return failure_from_errno("pipe", errno);
-  const os::UniqueFd reading(ends[0]);
-  os::UniqueFd writing(ends[1]);
+  auto pipe = os::make_pipe();
+  if (!pipe) return failure(pipe.error());
+  auto& [reading, writing] = *pipe;
   std::vector<char*> arguments;
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);

@@ -25,6 +25,7 @@
 #include "os/confine_self.h"
 #include "os/fd.h"
 #include "os/files.h"
+#include "os/pipe.h"
 #include "os/subordinate_ids.h"
 #include "os/user_child.h"
 #include "storage/archives.h"
@@ -207,10 +208,9 @@ Result<Source> look_at(const SharedRequest& request, uid_t nobody) {
   source.bytes = status.stx_size;
   if (S_ISREG(status.stx_mode)) return source;
   if (!S_ISDIR(status.stx_mode)) return failure(request.name + ": neither a file nor a directory", EINVAL);
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return failure_from_errno("pipe", errno);
-  const os::UniqueFd reader(ends[0]);
-  os::UniqueFd writer(ends[1]);
+  auto pipe = os::make_pipe();
+  if (!pipe) return failure(pipe.error());
+  os::UniqueFd &reader = pipe->reader, &writer = pipe->writer;
   const Status looked = as_stranger(nobody, nullptr, [&]() -> Status {
     Summary summary;
     if (Status walked = walk_tree(request.source, request.name, {}, summary); !walked) return walked;

@@ -65,6 +65,10 @@ const Copied kTables[] = {
     {"settings", "name, value", "name", false, 2},  // of earlier schemas
     {"series", "run, record", "run", true, 2},
     {"set_aside", "id, kind, key, record, seen", "id", true, 5},
+    // Until schema 6.
+    {"suspended_jobs", "job_id, record", "job_id", true, 2},
+    {"reserved_jobs", "job_id, record", "job_id", true, 2},
+    {"usage_period", "id, record", "id", true, 2},
 };
 
 // Returns those that a database of this schema has, and its tables of records.

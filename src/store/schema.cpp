@@ -83,6 +83,15 @@ const Migration kMigrations[] = {
       CREATE TABLE software(id INTEGER PRIMARY KEY,record);
       CREATE TABLE done(key TEXT PRIMARY KEY,record)WITHOUT ROWID;
     )sql"},
+    // 6. Shorter names make room on the first page.
+    {R"sql(
+      ALTER TABLE suspended_jobs RENAME TO held;
+      ALTER TABLE reserved_jobs RENAME TO resv;
+      ALTER TABLE usage_period RENAME TO since;
+      DROP TABLE commit_probe;
+      CREATE TABLE probe(id INTEGER PRIMARY KEY,record);
+      CREATE TABLE cron(uid INTEGER PRIMARY KEY,record);
+    )sql"},
 };
 static_assert(std::size(kMigrations) == kSchema);
 

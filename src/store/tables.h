@@ -21,6 +21,7 @@ class AnsweredRequest;
 class AssociationRecord;
 class ClusterRecord;
 class CommitProbe;
+class CrontabRecord;
 class FederationRecord;
 class MachineState;
 class MailMessage;
@@ -72,9 +73,10 @@ enum class Table : uint8_t {
   kCommitProbe,
   kSoftwareRequests,
   kAnswers,
+  kCrontabs,
 };
 inline constexpr Table kFirstRecordTable = Table::kAccounts;
-inline constexpr size_t kTableCount = static_cast<size_t>(Table::kAnswers) + 1;
+inline constexpr size_t kTableCount = static_cast<size_t>(Table::kCrontabs) + 1;
 
 struct TableInfo {
   const char* name;
@@ -134,6 +136,10 @@ struct ByJob {
   using Key = uint64_t;
   static Key of(const auto& record) { return record.job_id(); }
 };
+struct ByUser {
+  using Key = uint64_t;
+  static Key of(const auto& record) { return record.uid(); }
+};
 struct TheOnlyOne {
   using Key = uint64_t;
   static Key of(const auto&) { return 1; }
@@ -169,5 +175,6 @@ inline constexpr RecordTable<model::MachineState, TheOnlyOne> kMachine{Table::kM
 inline constexpr RecordTable<model::CommitProbe, TheOnlyOne> kCommitProbe{Table::kCommitProbe};
 inline constexpr RecordTable<model::SoftwareRequest, ById> kSoftwareRequests{Table::kSoftwareRequests};
 inline constexpr RecordTable<model::AnsweredRequest, ByUserAndKey> kAnswers{Table::kAnswers};
+inline constexpr RecordTable<model::CrontabRecord, ByUser> kCrontabs{Table::kCrontabs};
 
 }  // namespace minke::store

@@ -20,9 +20,30 @@ struct CommandOptions {
 
 // Options that came after most scripts had been written.
 bool is_later(const Option& option, Command command) {
-  constexpr std::string_view kLater[] = {
-      "consolidate-segments", "container-id", "container-type", "external-launcher", "extra",
-      "mem-update",           "resources",    "segment",        "spread-segments",   "wait-for-children"};
+  constexpr std::string_view kLater[] = {"consolidate-segments",
+                                         "container-env",
+                                         "container-id",
+                                         "container-image",
+                                         "container-mount-home",
+                                         "container-mounts",
+                                         "container-name",
+                                         "container-readonly",
+                                         "container-remap-root",
+                                         "container-save",
+                                         "container-type",
+                                         "container-workdir",
+                                         "container-writable",
+                                         "external",
+                                         "external-launcher",
+                                         "extra",
+                                         "mem-update",
+                                         "no-container-entrypoint",
+                                         "no-container-mount-home",
+                                         "no-container-remap-root",
+                                         "resources",
+                                         "segment",
+                                         "spread-segments",
+                                         "wait-for-children"};
   return std::find(std::begin(kLater), std::end(kLater), option.name) != std::end(kLater) ||
          (option.name == "resv-ports" && command != Command::kSrun);
 }
@@ -75,11 +96,16 @@ Outcome<CommandLine> read_command_line(const Invocation& invocation) {
       if (setting.option->name == "help") out.show = ShowOnly::kHelp;
       if (setting.option->name == "usage") out.show = ShowOnly::kUsage;
       if (setting.option->name == "version") out.show = ShowOnly::kVersion;
+      if (setting.option->name == "autocomplete") {
+        out.show = ShowOnly::kMatching;
+        out.begun = setting.value.value_or("");
+      }
       if (out.show != ShowOnly::kNothing) {
         out.components.resize(1);
         return out;
       }
       if (setting.option->name == "wrap") out.wrap = setting.value;
+      out.external |= setting.option->name == "external";
     }
     if (!read.problem.empty()) return tl::unexpected(refuse_option(invocation, read.problem));
     out.components.push_back(std::move(read.settings));
@@ -95,6 +121,10 @@ Outcome<CommandLine> read_command_line(const Invocation& invocation) {
       rest = rest.last(read.positional.size() - 1);
     }
   }
+  if (out.external && out.wrap)
+    return tl::unexpected(refuse(invocation, "--wrap option not permitted with --external option", 1));
+  if (out.external && !out.positional.empty())
+    return tl::unexpected(refuse(invocation, "Script arguments not permitted with --external option", 1));
   if (out.wrap && !out.positional.empty()) {
     return tl::unexpected(refuse(invocation, "Script arguments not permitted with --wrap option", 1));
   }

@@ -119,7 +119,7 @@ std::vector<Setting> environment_settings(const Invocation& invocation,
       if (!value || (name == "SLURM_STEP_GRES" && !in_allocation)) continue;
       if (option.argument == ArgumentKind::kNone) {
         if (says_yes(*value)) out.push_back({&option, std::string(*value), Source::kEnvironment});
-      } else if (option.name == "requeue" && *value != "expedite") {
+      } else if (option.name == "requeue" && *value != "expedite" && invocation.release < kSlurm26) {
         if (says_yes(*value)) out.push_back({&option, std::nullopt, Source::kEnvironment});
       } else if (!value->empty()) {
         std::string text(*value);
@@ -174,12 +174,15 @@ Outcome<Components> collect_settings(const Invocation& invocation, const Command
   const std::vector<Setting> of_environment = environment_settings(invocation, group_of(command_line));
   if (script != nullptr) {
     std::string name = script->path.empty() ? "stdin" : script->path.substr(script->path.rfind('/') + 1);
-    auto scanned = scan_script(script->content, name);
+    auto scanned = scan_script(script->content, name, invocation.release);
     if (!scanned) return tl::unexpected(refuse(invocation, scanned.error().message, scanned.error().code));
+    out.notes = std::move(scanned->notes);
     if (scanned->has_packjob) {
-      out.notes.push_back(
-          "Warning: the \"packjob\" component separator is being deprecated. Please, use \"hetjob\" "
-          "instead.");
+      out.notes.emplace_back(
+          invocation.release < kSlurm24
+              ? "Warning: the \"packjob\" component separator is being deprecated. Please, use \"hetjob\" "
+                "instead."
+              : "warning: The \"packjob\" component separator is deprecated. Please use \"hetjob\" instead.");
     }
     bool ignore = ignores_pbs(of_environment) || ignores_pbs(command_line.components[0]);
     for (const std::vector<Directive>& component : scanned->components) {

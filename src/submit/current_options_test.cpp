@@ -52,7 +52,7 @@ TEST(CurrentOptions, AreKeptWithTheJob) {
                     "--cluster-constraint=x",
                     "--cpu-freq=low-high:Performance",
                     "--extra=e",
-                    "--gpu-bind=verbose,map:0,1",
+                    "--gpu-bind=verbose,map_gpu:0,1",
                     "--gpu-freq=high,memory=low",
                     "--gres-flags=enforce-binding",
                     "--mcs-label=m",
@@ -74,7 +74,7 @@ TEST(CurrentOptions, AreKeptWithTheJob) {
   EXPECT_EQ(kept.acctg_freq() + " " + kept.batch_features() + " " + kept.burst_buffer(),
             "task=30,energy=0 f capacity=1G");
   EXPECT_EQ(kept.cpu_freq() + " " + kept.gpu_bind() + " " + kept.gpu_freq(),
-            "low-high:Performance verbose,map:0,1 high,memory=low");
+            "low-high:Performance verbose,map_gpu:0,1 high,memory=low");
   EXPECT_EQ(kept.extra() + kept.mcs_label() + " " + kept.prefer() + " " + kept.profile(),
             "em a|b Energy,Task");
   EXPECT_EQ(kept.cluster_features() + " " + kept.gres_flags() + " " + kept.power() + " " + kept.tres_bind(),
@@ -150,6 +150,8 @@ TEST(CurrentOptions, SetsOfNodeCounts) {
     auto kept = spec({"-N", counts});
     EXPECT_EQ(kept.min_nodes() * 10 + kept.max_nodes(), 22u) << counts;
   }
+  EXPECT_EQ(refusal({"-N1-"}),
+            "255: sbatch: error: Maximum node count -1 is less than minimum node count 1\n");
   EXPECT_EQ(refusal({"-N0,1"}), "255: sbatch: error: \"0,1\" is not a valid node count\n");
   EXPECT_EQ(refusal({"-N1:"}), "255: sbatch: error: \"1:\" is not a valid node count\n");
 }
@@ -161,7 +163,7 @@ TEST(CurrentOptions, TresPerTask) {
             "gpu:a100:1");
   EXPECT_EQ(kept.licenses(), "z,x:12,y:4");
   EXPECT_EQ(spec({"-n1", "--tres-per-task=cpu:2,gres:gpu:1"}).cpus_per_task(), 2u);
-  EXPECT_THAT(refusal({"--tres-per-task=mem=3"}), ::testing::StartsWith("255: "));
+  EXPECT_THAT(refusal({"--tres-per-task=mem=3"}), ::testing::StartsWith("1: "));
   EXPECT_THAT(refusal({"--tres-per-task=gres/nic=3"}), ::testing::StartsWith("1: "));
 }
 

@@ -138,9 +138,10 @@ struct PlainLetter {
   char letter;
   std::string_view option;
 };
-constexpr PlainLetter kPbsLetters[] = {{'a', "begin"}, {'A', "account"},   {'e', "error"},    {'J', "array"},
-                                       {'t', "array"}, {'M', "mail-user"}, {'N', "job-name"}, {'o', "output"},
-                                       {'p', "nice"},  {'q', "partition"}, {'v', "export"}};
+constexpr PlainLetter kPbsLetters[] = {
+    {'a', "begin"}, {'A', "account"},   {'e', "error"},     {'J', "array"},    {'t', "array"},
+    {'d', "chdir"}, {'w', "chdir"},     {'M', "mail-user"}, {'N', "job-name"}, {'o', "output"},
+    {'p', "nice"},  {'q', "partition"}, {'v', "export"}};
 constexpr PlainLetter kBsubLetters[] = {{'c', "chdir"},    {'e', "error"},  {'J', "job-name"},
                                         {'m', "nodelist"}, {'o', "output"}, {'q', "partition"},
                                         {'W', "time"}};
@@ -168,8 +169,7 @@ Status Reader::pbs(char letter, std::string_view value) {
       if (!types.empty()) add("mail-type", std::string_view(types).substr(0, types.size() - 1));
       break;
     }
-    case 'r':
-      add(value == "n" ? "no-requeue" : "requeue");
+    case 'r':  // Slurm has no use for it
       break;
     case 'W':
       if (value.starts_with("depend=")) add("dependency", value.substr(7));
@@ -206,7 +206,7 @@ struct Dialect {
   Status (Reader::*read)(char, std::string_view);
 };
 constexpr Dialect kDialects[] = {
-    {"#PBS", "a:A:c:C:e:hIj:J:k:l:m:M:N:o:p:q:r:S:t:u:v:VW:z", &Reader::pbs},
+    {"#PBS", "a:A:c:C:d:e:hIj:J:k:l:m:M:N:o:p:q:r:S:t:u:v:Vw:W:z", &Reader::pbs},
     {"#BSUB", "c:e:J:m:M:n:o:q:W:x", &Reader::bsub},
 };
 

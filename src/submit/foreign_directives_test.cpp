@@ -45,8 +45,9 @@ TEST(ForeignDirectives, PbsLetters) {
   EXPECT_EQ(pbs("-m abe -M a@b"), "--mail-type=BEGIN,END,FAIL --mail-user=a@b");
   EXPECT_EQ(pbs("-m n"), "--mail-type=NONE");
   EXPECT_EQ(pbs("-hV -j oe -S /bin/sh -k oe"), "--hold");
-  EXPECT_EQ(pbs("-p -5 -r n"), "--nice=-5 --no-requeue");
-  EXPECT_EQ(pbs("-r y -v A=1,B"), "--requeue --export=A=1,B");
+  EXPECT_EQ(pbs("-p -5 -r n"), "--nice=-5");
+  EXPECT_EQ(pbs("-r y -v A=1,B"), "--export=A=1,B");
+  EXPECT_EQ(pbs("-d /tmp -w /usr"), "--chdir=/tmp --chdir=/usr");
   EXPECT_EQ(pbs("-W depend=afterok:3"), "--dependency=afterok:3");
   EXPECT_EQ(read_foreign_directives("#PBS -W umask=022\n")->umask, "022");
   EXPECT_EQ(pbs("-P x"), "invalid option -- 'P'");

@@ -36,7 +36,7 @@ Status set_tasks(model::JobSpec& spec, uint64_t tasks) {
   return {};
 }
 
-Status from_node_list(model::JobSpec& spec) {
+Status from_node_list(model::JobSpec& spec, int release) {
   if (!spec.exclude().empty()) {
     if (auto hosts = text::expand_hostlist(spec.exclude()))
       spec.set_exclude(text::compress_hostlist_sorted(std::move(*hosts)));
@@ -45,15 +45,23 @@ Status from_node_list(model::JobSpec& spec) {
   auto hosts = text::expand_hostlist(spec.node_list());
   if (!hosts) return {};  // reported where the list was read
   const auto count = static_cast<uint32_t>(std::set<std::string>(hosts->begin(), hosts->end()).size());
-  if (spec.has_max_nodes() && spec.max_nodes() < count) {
+  const bool for_tasks = spec.has_ntasks() && spec.ntasks() < count;  // more are named than tasks need
+  if (spec.has_max_nodes() && spec.max_nodes() < count && release < kSlurm24 && !for_tasks) {
     return refused("invalid number of nodes (-N " + std::to_string(count) + "-" +
                    std::to_string(spec.max_nodes()) + ")");
   }
   // Keeps the form that listings show; for the distribution by that list, order and repetition count.
-  if (!text::starts_with_ignoring_case(spec.distribution(), "arbitrary"))
+  if (text::starts_with_ignoring_case(spec.distribution(), "arbitrary")) {
+    if (release >= kSlurm24) spec.set_node_list(text::compress_hostlist(*hosts));
+    // A task each time that a node is named.
+    if (!spec.has_ntasks() && release >= kSlurm24) spec.set_ntasks(static_cast<uint32_t>(hosts->size()));
+  } else {
     spec.set_node_list(text::compress_hostlist_sorted(*hosts));
+  }
   // A single task needs no second node; Slurm warns and takes one.
-  if (spec.has_ntasks() && spec.ntasks() < count) return {};
+  if (for_tasks) return {};
+  // More names than nodes: some of them do.
+  if (spec.has_max_nodes() && spec.max_nodes() < count) return {};
   if (count > 1) spec.set_min_nodes(std::max(spec.min_nodes(), count));
   return {};
 }
@@ -71,10 +79,10 @@ Status check_gres_types(model::JobSpec& spec) {
 }
 
 // Returns the number of tasks without regard to GPUs; 0 if it is not determined.
-uint64_t tasks_before_gpus(const model::JobSpec& spec) {
+uint64_t tasks_before_gpus(const model::JobSpec& spec, int release) {
   if (spec.has_ntasks()) return spec.ntasks();
   const bool nodes_known = spec.has_max_nodes() && spec.min_nodes() == spec.max_nodes();
-  if (!nodes_known && !spec.has_ntasks_per_node()) return 0;
+  if (!nodes_known && (!spec.has_ntasks_per_node() || release >= kSlurm24)) return 0;
   return uint64_t{nodes_known ? spec.min_nodes() : 1} * std::max(spec.ntasks_per_node(), 1U);
 }
 
@@ -100,12 +108,23 @@ struct Gpus {
   uint64_t total, each_node, each_task, each_socket;
 };
 
-Status check_gpu_options(const model::JobSpec& spec, const Gpus& gpus) {
-  if (spec.has_cpus_per_gpu() && spec.has_cpus_per_task())
-    return invalid_gres("--cpus-per-gpu is mutually exclusive with --cpus-per-task");
-  if (spec.has_mem_per_gpu_mib() && gpus.total + gpus.each_node + gpus.each_task + gpus.each_socket == 0 &&
-      !spec.has_ntasks_per_gpu()) {
-    return invalid_gres("Requested mem_per_tres=gres:gpu:" + std::to_string(spec.mem_per_gpu_mib()) +
+Status check_gpu_options(const model::JobSpec& spec, const Gpus& gpus, Geometry geometry) {
+  const bool old = geometry.release < kSlurm24;
+  if (spec.has_cpus_per_gpu() && spec.has_cpus_per_task()) {
+    return old ? invalid_gres("--cpus-per-gpu is mutually exclusive with --cpus-per-task")
+               : refused(
+                     "fatal: --cpus-per-task, --tres-per-task=cpu:#, and --cpus-per-gpu are mutually "
+                     "exclusive");
+  }
+  const bool no_gpus =
+      gpus.total + gpus.each_node + gpus.each_task + gpus.each_socket == 0 && !spec.has_ntasks_per_gpu();
+  const std::string gpu = old ? "=gres:gpu:" : "=gres/gpu:";
+  if (spec.has_mem_per_gpu_mib() && no_gpus) {
+    return invalid_gres("Requested mem_per_tres" + gpu + std::to_string(spec.mem_per_gpu_mib()) +
+                        " but did not request any GPU.");
+  }
+  if (spec.has_cpus_per_gpu() && no_gpus && !old) {
+    return invalid_gres("Requested cpus_per_tres" + gpu + std::to_string(spec.cpus_per_gpu()) +
                         " but did not request any GPU.");
   }
   if (gpus.total != 0 && std::max({gpus.each_node, gpus.each_task, gpus.each_socket}) > gpus.total)
@@ -147,15 +166,15 @@ Status nodes_from_gpus(model::JobSpec& spec, const Gpus& gpus) {
 }
 
 // --gpus-per-task. `tasks` is the number of tasks without regard to GPUs.
-Status tasks_from_gpus_per_task(model::JobSpec& spec, const Gpus& gpus, uint64_t tasks) {
+Status tasks_from_gpus_per_task(model::JobSpec& spec, const Gpus& gpus, uint64_t tasks, int release) {
   if (spec.has_ntasks_per_gpu()) {
     return failure(
         "fatal: --gpus-per-task is mutually exclusive with --ntasks-per-gpu and SLURM_NTASKS_PER_GPU", 1);
   }
   if (gpus.total == 0 && tasks == 0) {
-    return invalid_gres(
-        "Failed to validate job spec. --gpus-per-task used without either --gpus or -n/--ntasks is not "
-        "allowed.");
+    return invalid_gres(std::string("Failed to validate job spec. --gpus-per-task ") +
+                        (release < kSlurm24 ? "" : "or --tres-per-task ") +
+                        "used without either --gpus or -n/--ntasks is not allowed.");
   }
   if (gpus.total % gpus.each_task != 0)
     return invalid_gres("Failed to validate job spec, --gpus not multiple of --gpus-per-task");
@@ -184,13 +203,13 @@ Status tasks_from_tasks_per_gpu(model::JobSpec& spec, const Gpus& gpus) {
 }
 
 // The order of the checks is Slurm's: it decides which of several mistakes is reported.
-Status from_gpus(model::JobSpec& spec) {
+Status from_gpus(model::JobSpec& spec, Geometry geometry) {
   const Gpus gpus{gpus_in(spec.gpus()), gpus_in(spec.gres_per_node()), gpus_in(spec.gpus_per_task()),
                   gpus_in(spec.gpus_per_socket())};
-  if (Status done = check_gpu_options(spec, gpus); !done) return done;
-  const uint64_t tasks = gpus.each_task != 0 ? tasks_before_gpus(spec) : 0;
+  if (Status done = check_gpu_options(spec, gpus, geometry); !done) return done;
+  const uint64_t tasks = gpus.each_task != 0 ? tasks_before_gpus(spec, geometry.release) : 0;
   if (Status done = nodes_from_gpus(spec, gpus); !done) return done;
-  if (gpus.each_task != 0) return tasks_from_gpus_per_task(spec, gpus, tasks);
+  if (gpus.each_task != 0) return tasks_from_gpus_per_task(spec, gpus, tasks, geometry.release);
   if (spec.has_ntasks_per_gpu()) return tasks_from_tasks_per_gpu(spec, gpus);
   return {};
 }
@@ -217,8 +236,22 @@ void from_hint(model::JobSpec& spec) {
   if (spec.hint() == "memory_bound" && !spec.has_cores_per_socket()) spec.set_cores_per_socket(1);
 }
 
+// Options that exclude each other.
+Status check_exclusions(const model::JobSpec& spec, Geometry geometry) {
+  if (spec.has_ntasks_per_gpu() && spec.has_ntasks_per_node())
+    return refused(
+        "fatal: --ntasks-per-node is mutually exclusive with --ntasks-per-gpu and SLURM_NTASKS_PER_GPU");
+  const bool gres_too =
+      spec.tres_per_node().find("gpu", spec.tres_per_node().find("gpu") + 1) != std::string::npos;
+  if (geometry.release >= kSlurm26 && geometry.has_gpus_per_node && geometry.has_gres && gres_too)
+    return refused("fatal: --gpus-per-node and --gres=gpu are mutually exclusive.");
+  if (geometry.release >= kSlurm24 && geometry.is_exclusive && geometry.is_oversubscribed)
+    return refused("fatal: --exclusive and --oversubscribe options are mutually exclusive");
+  return {};
+}
+
 // Checks that --batch names some of the features of --constraint.
-Status check_batch_features(model::JobSpec& spec) {
+Status check_batch_features(const model::JobSpec& spec, int release) {
   const auto names = [&](std::string_view list) {
     std::vector<std::string_view> found;
     for (size_t at = 0; (at = list.find_first_not_of("&|,()[] ", at)) != std::string_view::npos;) {
@@ -232,7 +265,9 @@ Status check_batch_features(model::JobSpec& spec) {
   for (const std::string_view name : names(spec.batch_features())) {
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
     return refused(
-        "Batch job submission failed: Job --batch option is invalid or not a subset of --constraints");
+        std::string(
+            "Batch job submission failed: Job --batch option is invalid or not a subset of --constraint") +
+        (release < kSlurm24 ? "s" : ""));
   }
   return {};
 }
@@ -244,11 +279,12 @@ Status imply_amounts(model::JobSpec& spec, Geometry geometry) {
     return refused(
         "With Arbitrary distribution you need to specify a nodelist or hostfile with the -w option");
   }
-  for (Status (*rule)(model::JobSpec&) : {check_batch_features, check_gres_types, from_node_list}) {
-    if (Status done = rule(spec); !done) return done;
-  }
+  if (Status done = check_exclusions(spec, geometry); !done) return done;
+  if (Status done = check_batch_features(spec, geometry.release); !done) return done;
+  if (Status done = check_gres_types(spec); !done) return done;
+  if (Status done = from_node_list(spec, geometry.release); !done) return done;
   if (Status done = from_geometry(spec, geometry); !done) return done;
-  if (Status done = from_gpus(spec); !done) return done;
+  if (Status done = from_gpus(spec, geometry); !done) return done;
   from_hint(spec);
   return {};
 }

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "base/version.h"
 
 namespace minke::model {
 class JobSpec;
@@ -19,6 +20,9 @@ namespace minke::submit {
 struct Geometry {
   bool at_once = false;    // one option, -B, gave all of them, which needs no number of nodes
   bool needs_all = false;  // srun: only all three together determine the tasks
+  int release = kSlurm22;
+  bool has_gpus_per_node = false, has_gres = false;  // which options were given
+  bool is_exclusive = false, is_oversubscribed = false;
 };
 
 // For a job; a step takes what its job has. Fills in the amounts that follow from others. An error's message

@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
+#include <string>
 
+#include "base/version.h"
 #include "model/job_spec.pb.h"
 #include "submit/components.h"
+#include "submit/container_options.h"
 #include "submit/defined_options.h"
 #include "submit/implied.h"
 #include "submit/option_reader.h"
@@ -12,6 +16,7 @@
 #include "submit/script.h"
 #include "submit/setters.h"
 #include "text/duration.h"
+#include "text/hostlist.h"
 #include "text/number.h"
 
 namespace minke::submit {
@@ -77,12 +82,24 @@ bool is_step(const JobRequest& request) {
   return request.command == Command::kSrun && request.job_id;
 }
 
-std::optional<Refusal> fit_nodes_to_tasks(const Invocation&, JobRequest& request) {
+uint32_t named_nodes(const model::JobSpec& spec) {
+  auto hosts = text::expand_hostlist(spec.node_list());
+  if (spec.node_list().empty() || !hosts) return 0;
+  return static_cast<uint32_t>(std::set<std::string>(hosts->begin(), hosts->end()).size());
+}
+
+std::optional<Refusal> fit_nodes_to_tasks(const Invocation& invocation, JobRequest& request) {
   model::JobSpec& spec = request.spec;
-  if (!spec.has_ntasks() || !spec.has_min_nodes() || spec.min_nodes() <= spec.ntasks()) return std::nullopt;
-  request.notes.push_back("Warning: can't run " + std::to_string(spec.ntasks()) + " processes on " +
-                          std::to_string(spec.min_nodes()) + " nodes, setting nnodes to " +
-                          std::to_string(spec.ntasks()));
+  if (!spec.has_ntasks()) return std::nullopt;
+  // Nodes that are named are asked for, unless --nodes says how many.
+  const uint32_t named = named_nodes(spec);
+  if (spec.has_max_nodes() && named > spec.ntasks() && spec.min_nodes() <= spec.ntasks())
+    spec.set_max_nodes(std::min(spec.max_nodes(), spec.ntasks()));
+  const uint32_t asked = spec.has_min_nodes() ? spec.min_nodes() : named;
+  if (asked <= spec.ntasks()) return std::nullopt;
+  request.notes.push_back((invocation.release < kSlurm24 ? "Warning: can't run " : "warning: can't run ") +
+                          std::to_string(spec.ntasks()) + " processes on " + std::to_string(asked) +
+                          " nodes, setting nnodes to " + std::to_string(spec.ntasks()));
   spec.set_min_nodes(spec.ntasks());
   spec.set_max_nodes(spec.ntasks());
   return std::nullopt;
@@ -92,7 +109,8 @@ std::optional<Refusal> settle_tasks_per_node(const Invocation& invocation, JobRe
   model::JobSpec& spec = request.spec;
   if (!spec.has_ntasks_per_node() || !spec.has_min_nodes()) return std::nullopt;
   if (spec.has_ntasks()) {
-    if (request.command != Command::kSrun || request.job_id) return std::nullopt;
+    if (request.command != Command::kSrun || request.job_id || invocation.release >= kSlurm24)
+      return std::nullopt;
     if (auto note = unlike_tasks_per_node(spec.ntasks_per_node(), spec.ntasks(), spec.min_nodes())) {
       request.notes.push_back(std::move(*note));
       spec.clear_ntasks_per_node();
@@ -113,6 +131,27 @@ std::optional<Refusal> check_no_allocate(const Invocation& invocation, JobReques
   return std::nullopt;
 }
 
+// Ports are reserved for steps; for a job only where its own step manager hands them out.
+std::optional<Refusal> check_ports(const Invocation& invocation, JobRequest& request) {
+  const bool refused = request.is_given("resv-ports") && !request.spec.stepmgr() &&
+                       request.command != Command::kSrun && invocation.release >= kSlurm24;
+  if (!refused) return std::nullopt;
+  return refuse(invocation,
+                "Slurmstepd step management must be enabled to use --resv-ports for job allocations", 1);
+}
+
+std::optional<Refusal> check_segments(const Invocation& invocation, JobRequest& request) {
+  const model::JobSpec& spec = request.spec;
+  const uint32_t nodes = spec.min_nodes(), segment = spec.segment_size();
+  const bool fixed = !spec.has_max_nodes() || spec.max_nodes() == nodes;
+  if (spoken_release() < kSlurm26 || segment == 0 || !fixed || nodes <= segment || nodes % segment == 0)
+    return std::nullopt;
+  return refuse(invocation,
+                "fatal: --segment=" + std::to_string(segment) + " does not fit the job size (" +
+                    std::to_string(nodes) + "): node count must be evenly divisible by segment size",
+                1);
+}
+
 std::optional<Refusal> read_host_file(const Invocation& invocation, JobRequest& request) {
   model::JobSpec& spec = request.spec;
   const auto hosts = invocation.variable("SLURM_HOSTFILE");
@@ -131,7 +170,10 @@ std::optional<Refusal> read_host_file(const Invocation& invocation, JobRequest& 
 // A step inherits settled amounts from its job.
 std::optional<Refusal> settle_amounts(const Invocation& invocation, JobRequest& request) {
   if (is_step(request)) return std::nullopt;
-  const Geometry geometry{request.is_given("extra-node-info"), request.command == Command::kSrun};
+  const Geometry geometry{
+      request.is_given("extra-node-info"), request.command == Command::kSrun, invocation.release,
+      request.is_given("gpus-per-node"),   request.is_given("gres"),          request.is_given("exclusive"),
+      request.is_given("oversubscribe")};
   const Status implied = imply_amounts(request.spec, geometry);
   if (implied) return std::nullopt;
   return refuse(invocation, implied.error().message, implied.error().code);
@@ -198,9 +240,9 @@ std::optional<Refusal> settle_cpus_of_step(const Invocation&, JobRequest& reques
 // Applies what options imply together, in Slurm's order: it decides which of several
 // mistakes is reported.
 std::optional<Refusal> complete(const Invocation& invocation, JobRequest& request) {
-  for (const auto step :
-       {fit_nodes_to_tasks, settle_tasks_per_node, check_no_allocate, read_host_file, settle_amounts,
-        check_times, check_gpus_per_socket, count_licenses, bound_wait_for_switches, settle_cpus_of_step}) {
+  for (const auto step : {fit_nodes_to_tasks, settle_tasks_per_node, check_no_allocate, read_host_file,
+                          settle_amounts, check_ports, check_segments, check_times, check_gpus_per_socket,
+                          check_container, count_licenses, bound_wait_for_switches, settle_cpus_of_step}) {
     if (auto refusal = step(invocation, request)) return refusal;
   }
   return std::nullopt;
@@ -211,7 +253,9 @@ void name_job(const CommandLine& command_line, const std::optional<ScriptFile>& 
   model::JobSpec& spec = request.spec;
   switch (request.command) {
     case Command::kSbatch:
-      if (command_line.wrap) {
+      if (command_line.external) {
+        spec.set_name("external");
+      } else if (command_line.wrap) {
         spec.set_name("wrap");
       } else {
         bool from_file = script && !command_line.positional.empty();
@@ -251,6 +295,9 @@ std::optional<std::string_view> Invocation::variable(std::string_view name) cons
 }
 
 Refusal refuse(const Invocation& invocation, std::string_view message, int exit_status) {
+  if (exit_status == set::kHelpStatus) return {std::string(message), 1, true};
+  if (exit_status == set::kMemoryHelpStatus) return {std::string(message), set::kUsageStatus, true};
+  if (exit_status == set::kWordStatus) return refuse_option(invocation, message);
   Refusal out;
   out.exit_status = exit_status;
   for (std::string_view line : text::split(message, '\n')) {
@@ -325,7 +372,9 @@ Outcome<JobRequest> begin_request(const Invocation& invocation, const CommandLin
     request.script = file->content;
     request.spec.set_command(file->path);
   } else if (invocation.command == Command::kSbatch) {
-    request.script = wrap_script(*command_line.wrap);
+    if (command_line.wrap) request.script = wrap_script(*command_line.wrap);
+    request.spec.set_interactive(command_line.external);
+    request.spec.set_external(command_line.external);
   } else {
     request.arguments = command_line.positional;
     request.spec.set_interactive(true);
@@ -356,7 +405,8 @@ Outcome<JobRequest> make_job_request(const Invocation& invocation, const Command
                                      const std::optional<ScriptFile>& script) {
   const ScriptFile no_script;
   const ScriptFile* file = nullptr;
-  if (invocation.command == Command::kSbatch && !command_line.wrap) file = script ? &*script : &no_script;
+  if (invocation.command == Command::kSbatch && !command_line.wrap && !command_line.external)
+    file = script ? &*script : &no_script;
   const auto empty = begin_request(invocation, command_line, file);
   if (!empty) return tl::unexpected(empty.error());
   auto components = collect_settings(invocation, command_line, file);

@@ -22,6 +22,7 @@
 #include <tl/expected.hpp>
 
 #include "base/result.h"
+#include "base/version.h"
 #include "model/job_spec.pb.h"
 
 namespace minke::submit {
@@ -42,6 +43,7 @@ enum class Source { kScript, kEnvironment, kCommandLine };
 struct Refusal {
   std::string text;
   int exit_status = 1;
+  bool is_help = false;  // for stdout
 };
 template <typename T>
 using Outcome = tl::expected<T, Refusal>;
@@ -52,6 +54,7 @@ struct Invocation {
   std::vector<std::string> arguments;    // argv without argv[0]
   std::vector<std::string> environment;  // NAME=VALUE
   std::string working_directory;         // absolute
+  int release = kSlurm22;                // of Slurm whose options and messages are meant
   int64_t now = 0;                       // s since the epoch
   // Whether a name or number is that of the calling user, or of one of their groups. Unset: always false.
   std::function<bool(std::string_view)> is_own_user, is_own_group;
@@ -72,7 +75,7 @@ struct Setting {
   Source source = Source::kCommandLine;
 };
 
-enum class ShowOnly { kNothing, kHelp, kUsage, kVersion };
+enum class ShowOnly { kNothing, kHelp, kUsage, kVersion, kMatching };
 
 struct CommandLine {
   // One list for each component of a heterogeneous job, which " : " separates; a plain job has one.
@@ -80,8 +83,10 @@ struct CommandLine {
   std::vector<std::vector<std::string>>
       programs;                         // srun: what each component but the last runs; may be empty
   std::vector<std::string> positional;  // script or program first
-  ShowOnly show = ShowOnly::kNothing;   // --help, --usage, --version: nothing else happens
+  ShowOnly show = ShowOnly::kNothing;   // --help, --usage, --version, --autocomplete: nothing else happens
+  std::string begun;                    // the value of --autocomplete
   std::optional<std::string> wrap;      // --wrap: there is no script to read
+  bool external = false;                // --external: there is none at all
 };
 
 // The batch script as the caller found it.
@@ -135,7 +140,10 @@ struct JobRequest {
   bool label = false;
   bool unbuffered = false;
   bool pty = false;
-  bool interactive = false;  // the step of salloc's shell
+  int terminal = 0;                       // --pty=DESCRIPTOR
+  bool async = false;                     // return as soon as the step has begun
+  std::vector<uint32_t> ignored_signals;  // --ignore-signals
+  bool interactive = false;               // the step of salloc's shell
   bool overlap = false;
   bool exact = false;
   std::optional<bool> kill_on_bad_exit;

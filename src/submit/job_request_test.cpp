@@ -335,11 +335,21 @@ TEST(JobRequest, TasksAndNodes) {
   EXPECT_THAT(refused({"-N", "1000000", "--ntasks-per-node=1000000"}), HasSubstr("too many tasks"));
 }
 
+TEST(JobRequest, ContainersAreBundlesOrImages) {
+  EXPECT_EQ(sbatch({"--container=b"}).spec.container(), "b");
+  const auto image = sbatch({"--container-image=oci:/l:v1", "--container-mounts=/a,/b:/c:ro+bind",
+                             "--container-name=box:auto", "--no-container-mount-home"})
+                         .spec.container_image();
+  EXPECT_EQ(image.image(), "oci:/l:v1");
+  EXPECT_THAT(image.mounts(), ElementsAre("/a:/a", "/b:/c:ro+bind"));
+  EXPECT_EQ(image.name(), "box");
+  EXPECT_TRUE(image.has_mount_home() && !image.mount_home());
+  EXPECT_THAT(refused({"--container-image=ubuntu"}), HasSubstr("skopeo copy docker://"));
+  EXPECT_THAT(refused({"--container-name=../x"}), HasSubstr("does not begin with '.'"));
+  EXPECT_THAT(refused({"--container-workdir=/x"}), HasSubstr("need --container-image"));
+}
+
 TEST(JobRequest, RefusedOptionsSayWhy) {
-  EXPECT_EQ(refused({"--container=x"}),
-            "1: sbatch: error: --container cannot be used here: OCI bundles are not supported; start the "
-            "container in "
-            "the script");
   EXPECT_THAT(refused({"--uid=root"}), HasSubstr("a job runs as whoever submits it"));
   EXPECT_THAT(refusal(Case{Command::kSrun, {"--mpi=lam", "a"}, {}, ""}.run()),
               HasSubstr("srun: error: Invalid MPI type 'lam', --mpi=list for acceptable types"));

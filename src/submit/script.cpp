@@ -9,7 +9,7 @@ namespace minke::submit {
 namespace {
 
 constexpr int kFailureStatus = 1;
-constexpr std::string_view kMagic = "#SBATCH";
+constexpr std::string_view kMagic = "#SBATCH", kOldMagic = "#SLURM";
 
 bool is_space(char c) {
   return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f' || c == '\n';
@@ -25,7 +25,7 @@ std::string_view leading_unicode_dash(std::string_view word) {
   return general || minus ? word.substr(0, 3) : std::string_view();
 }
 
-Result<std::vector<std::string>> split_directive(std::string_view text) {
+Result<std::vector<std::string>> split_directive(std::string_view text, int release) {
   std::vector<std::string> words;
   std::string word;
   bool in_word = false;
@@ -63,7 +63,7 @@ Result<std::vector<std::string>> split_directive(std::string_view text) {
     } else if (c == ':' && !in_word) {  // separates components on a command line only
       return failed("Unexpected `:`", rest);
     } else if (c == '\\') {
-      if (i + 1 < text.size() && !is_space(text[i + 1])) {
+      if (i + 1 < text.size() && (release >= kSlurm24 || !is_space(text[i + 1]))) {
         word += text[++i];
         in_word = true;
       }
@@ -107,10 +107,9 @@ Status check_script(std::string_view script) {
   return {};
 }
 
-Result<ScriptOptions> scan_script(std::string_view script, std::string_view name) {
+Result<ScriptOptions> scan_script(std::string_view script, std::string_view name, int release) {
   ScriptOptions out;
   out.components.emplace_back();
-  bool separated = false;  // one more component, if an option of it follows
   uint32_t number = 0;
   while (!script.empty()) {
     size_t end = script.find('\n');
@@ -119,26 +118,29 @@ Result<ScriptOptions> scan_script(std::string_view script, std::string_view name
     ++number;
     std::string_view content = text::trim(line);
     if (!content.empty() && content[0] != '#') break;  // the first command
-    if (!line.starts_with(kMagic)) continue;
-    std::string_view directive = line.substr(kMagic.size());
+    const bool old = line.starts_with(kOldMagic);
+    if (old) {
+      out.notes.emplace_back(
+          "error: Change from #SLURM to #SBATCH in your script and verify the options are valid in sbatch");
+    } else if (!line.starts_with(kMagic)) {
+      continue;
+    }
+    std::string_view directive = line.substr((old ? kOldMagic : kMagic).size());
     std::string_view wanted = text::trim(directive);
     bool packjob = text::starts_with_ignoring_case(wanted, "packjob");
     if (packjob || text::starts_with_ignoring_case(wanted, "hetjob")) {
       out.has_packjob = out.has_packjob || packjob;
-      separated = true;
+      out.components.emplace_back();
       continue;
     }
-    auto words = split_directive(directive);
+    auto words = split_directive(directive, release);
     if (!words) {
       std::string message = "fatal: " + std::string(name);
       message.append(": line ").append(std::to_string(number)).append(": ").append(words.error().message);
       return failure(std::move(message), kFailureStatus);
     }
-    if (separated && !words->empty()) {
-      out.components.emplace_back();
-      separated = false;
-    }
     for (std::string& word : *words) {
+      if (word.empty()) break;  // it ends the line
       if (std::string_view dash = leading_unicode_dash(word); !dash.empty()) {
         std::string message =
             "Invalid directive found in batch script: " + word + "\nline " + std::to_string(number);

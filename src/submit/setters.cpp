@@ -41,6 +41,8 @@ Result<uint32_t> limit_minutes(const Assignment& to) {
 // Reads a point in time. The message has a line about the mistake before Slurm's refusal.
 Result<int64_t> moment(const Assignment& to) {
   auto time = text::parse_time(to.text(), to.invocation.now);
+  if (to.invocation.release < kSlurm24 && text::equals_ignoring_case(to.text(), "elevenses"))
+    time = failure("Invalid time specification (pos=0): " + std::string(to.text()));
   if (time) return *time;
   if (to.text().empty()) return invalid(to);
   return failure(time.error().message + "\n" + invalid(to).value().message, kUsageStatus);
@@ -70,6 +72,11 @@ Result<uint32_t> whole_number(const Assignment& to, uint32_t least) {
   digits.remove_prefix(std::min(digits.find_first_not_of(" \t"), digits.size()));
   if (digits.starts_with('+')) digits.remove_prefix(1);
   auto value = text::parse_unsigned(digits, kMaxNumber);
+  const bool is_number = !digits.empty() && digits.find_first_not_of("0123456789") == std::string_view::npos;
+  if (!value && is_number && to.invocation.release >= kSlurm24) {
+    std::string message = "Numeric argument (" + std::string(to.text()) + ") too large for --";
+    return failure(message.append(to.option.name).append("."), kFailureStatus);
+  }
   if (!value || *value < least) {
     std::string message = "Invalid numeric value \"" + std::string(to.text()) + "\" for --";
     return failure(message.append(to.option.name).append("."), kFailureStatus);
@@ -131,9 +138,25 @@ Status clusters(const Assignment& to) {
   return {};
 }
 
+namespace {
+// Whether a count of nodes stands beside other features without brackets, which Slurm took until 22.05.
+bool has_bare_count(std::string_view features) {
+  if (features.find_first_of("&|,()") == std::string_view::npos) return false;
+  bool in_brackets = false;
+  for (const char letter : features) {
+    if (letter == '[' || letter == ']') in_brackets = letter == '[';
+    if (letter == '*' && !in_brackets) return true;
+  }
+  return false;
+}
+}  // namespace
+
 Status constraint(const Assignment& to) {
   std::string features(to.text());
   std::replace(features.begin(), features.end(), ',', '&');  // Slurm treats a comma as "&"
+  if (to.invocation.release >= kSlurm24 && has_bare_count(features))
+    return rejected(to, "Invalid feature specification (--constraint=" + features +
+                            ": put counts of nodes in brackets, as in \"[fast*2&slow*1]\")");
   to.request.spec.set_constraint(std::move(features));
   return {};
 }
@@ -150,6 +173,10 @@ Status dependency(const Assignment& to) {
   if (!list && text::starts_with_ignoring_case(to.text(), "expand:"))
     return rejected(to, "Requested operation not supported on this system");
   if (!list) return rejected(to, list.error().message);
+  // "and" beside "or"
+  if (to.invocation.release >= kSlurm26 && to.text().find(',') != std::string_view::npos &&
+      to.text().find('?') != std::string_view::npos)
+    return rejected(to, "Job dependency problem");
   to.request.spec.mutable_dependencies()->Assign(list->terms.begin(), list->terms.end());
   to.request.spec.set_dependency_any(list->any);
   return {};
@@ -174,6 +201,10 @@ Status external_launcher(const Assignment& to) {
 }
 
 Status get_user_env(const Assignment& to) {
+  const auto given = to.request.given.find("get-user-env");
+  const bool by_variable = given != to.request.given.end() && given->second == Source::kEnvironment;
+  if (!to.text().empty() && to.invocation.release >= kSlurm26 && !by_variable)
+    return failure("option '--get-user-env' doesn't allow an argument", kWordStatus);
   std::string_view value = to.text();  // [timeout][S|L]
   to.request.user_env_without_login = false;
   if (!value.empty() && (text::to_upper(value.back()) == 'S' || text::to_upper(value.back()) == 'L')) {
@@ -238,6 +269,39 @@ Status kill_command(const Assignment& to) {
   return {};
 }
 
+Status ignore_signals(const Assignment& to) {
+  constexpr std::string_view kIgnorable[] = {"INT",  "QUIT", "TERM", "CONT", "HUP",
+                                             "ALRM", "USR1", "USR2", "PIPE"};
+  constexpr std::string_view kNever[] = {"KILL", "STOP"};
+  const auto is_in = [](const auto& names, std::string_view name) {
+    return std::find(std::begin(names), std::end(names), name) != std::end(names);
+  };
+  std::vector<uint32_t> numbers;
+  for (const std::string& word : text::split_list(to.text())) {
+    if (word.empty()) continue;
+    const auto number = text::parse_signal(word);
+    const std::string name = number ? text::signal_name(*number) : "";
+    if (is_in(kNever, name)) return failure("Signal " + word + " cannot be ignored", kFailureStatus);
+    if (!is_in(kIgnorable, name)) return failure("Invalid signal name or number: " + word, kUsageStatus);
+    numbers.push_back(*number);
+  }
+  if (numbers.empty()) return failure("--ignore-signals requires at least one signal", kUsageStatus);
+  to.request.ignored_signals = std::move(numbers);
+  return {};
+}
+
+Status pty(const Assignment& to) {
+  to.request.pty = true;
+  const bool from_variable = to.invocation.variable("SLURM_PTY") == to.value;  // any value turns it on
+  if (!to.value || to.text().empty() || from_variable) return {};
+  const auto descriptor = text::parse_unsigned(to.text(), UINT64_MAX);
+  if (!descriptor)
+    return failure("fatal: --pty=" + std::string(to.text()) + " must be numeric file descriptor",
+                   kFailureStatus);
+  to.request.terminal = static_cast<int>(std::min<uint64_t>(*descriptor, INT_MAX));
+  return {};
+}
+
 Status kill_on_bad_exit(const Assignment& to) {
   uint32_t value = 1;
   if (!to.text().empty()) {
@@ -257,9 +321,9 @@ Status kill_on_invalid_dependency(const Assignment& to) {
 }
 
 Status mail_type(const Assignment& to) {
-  // Each time the option is given adds to the earlier ones. NONE in a
-  // list clears that list.
+  // Until 25.11 each time that the option is given adds to the earlier ones. NONE in a list clears that list.
   std::string kept = to.request.spec.mail_type() == "NONE" ? std::string() : to.request.spec.mail_type();
+  if (to.invocation.release >= kSlurm26) kept.clear();
   std::string added;
   bool any = false, none = false;
   for (std::string_view word : text::split(to.text(), ',')) {
@@ -285,6 +349,28 @@ Status mail_user(const Assignment& to) {
 }
 
 Status cpu_bind(const Assignment& to) {
+  if (to.text() == "help")
+    return failure(
+        "CPU bind options:\n"
+        "    --cpu-bind=         Bind tasks to CPUs\n"
+        "        q[uiet]         quietly bind before task runs (default)\n"
+        "        v[erbose]       verbosely report binding before task runs\n"
+        "        no[ne]          don't bind tasks to CPUs (default)\n"
+        "        map_cpu:<list>  specify a CPU ID binding for each task\n"
+        "                        where <list> is <cpuid1>,<cpuid2>,...<cpuidN>\n"
+        "        mask_cpu:<list> specify a CPU ID binding mask for each task\n"
+        "                        where <list> is <mask1>,<mask2>,...<maskN>\n"
+        "        rank_ldom       bind task by rank to CPUs in a NUMA locality domain\n"
+        "        map_ldom:<list> specify a NUMA locality domain ID for each task\n"
+        "                        where <list> is <ldom1>,<ldom2>,...<ldomN>\n"
+        "        mask_ldom:<list>specify a NUMA locality domain ID mask for each task\n"
+        "                        where <list> is <mask1>,<mask2>,...<maskN>\n"
+        "        sockets         auto-generated masks bind to sockets\n"
+        "        cores           auto-generated masks bind to cores\n"
+        "        threads         auto-generated masks bind to threads\n"
+        "        ldoms           auto-generated masks bind to NUMA locality domains\n"
+        "        help            show this help message\n",
+        kHelpStatus);
   if (const auto bind = text::parse_cpu_bind(to.text()); !bind)
     return failure(bind.error().message + "\nfatal: Failed to parse --cpu-bind= values.", kFailureStatus);
   to.request.spec.set_cpu_bind(std::string(to.text()));
@@ -368,7 +454,16 @@ Status overlap(const Assignment& to) {
   return {};
 }
 
+// A leading asterisk marks a user's default in listings: no key has one.
+Status wckey(const Assignment& to) {
+  if (to.text().starts_with('*') && to.invocation.release >= kSlurm26)
+    return rejected(to, "Invalid wckey specification");
+  to.request.spec.set_wckey(std::string(to.text()));
+  return {};
+}
+
 Status partition(const Assignment& to) {
+  if (to.text().empty() && to.invocation.release >= kSlurm26) return {};
   if (to.text().empty()) {
     return failure("invalid partition specified: (null)\n" +
                        rejected(to, "Invalid partition name specified").value().message,
@@ -379,12 +474,16 @@ Status partition(const Assignment& to) {
 }
 
 Status priority(const Assignment& to) {
+  constexpr uint64_t kMostPriority = 4294967293;
   if (text::equals_ignoring_case(to.text(), "top")) {
-    return failure("--priority=TOP cannot be used at submission: use scontrol top afterwards", kUsageStatus);
+    to.request.spec.set_priority(kMostPriority);
+    return {};
   }
   if (to.text().starts_with('-')) return failure("Priority must be >= 0", kUsageStatus);
-  auto value = text::parse_unsigned(to.text(), 4294967293);
+  auto value = text::parse_unsigned(to.text(), UINT64_MAX);
   if (!value) return invalid(to);
+  if (*value > kMostPriority)
+    return failure("Priority must be < " + std::to_string(kMostPriority + 1), kUsageStatus);
   to.request.spec.set_priority(static_cast<uint32_t>(*value));
   return {};
 }
@@ -419,6 +518,8 @@ Status propagate(const Assignment& to) {
 Status signal(const Assignment& to) {
   auto warning = text::parse_warning_signal(to.text());
   if (!warning) return invalid(to);
+  if (warning->reservation() && to.invocation.release >= kSlurm24)
+    return rejected(to, "Preemption is required but is disabled on this system");
   *to.request.spec.mutable_warning_signal() = *warning;
   return {};
 }

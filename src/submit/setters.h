@@ -13,6 +13,10 @@ namespace minke::submit::set {
 inline constexpr int kUsageStatus = 255;  // Slurm's exit status for most bad values
 inline constexpr int kFailureStatus = 1;  // and for numbers, and for values that its controller refuses
 inline constexpr uint32_t kMaxNumber = 2147483647;
+inline constexpr int kWordStatus =
+    -2;  // the option itself is wrong: without "error: ", and with a hint at --help
+inline constexpr int kMemoryHelpStatus = -3;  // the same with 255, which --mem-bind=help alone ends with
+inline constexpr int kHelpStatus = -1;  // the message is help that was asked for, and the command ends with 1
 
 // Keeps the text unchanged: text<&model::JobSpec::mutable_account>.
 template <std::string* (model::JobSpec::*Field)()>
@@ -52,6 +56,11 @@ Status number(const Assignment& to) {
   (to.request.spec.*Field)(*value);
   return {};
 }
+template <typename Image, void (Image::*Field)(bool), bool kValue>
+Status container_flag(const Assignment& to) {
+  (to.request.spec.mutable_container_image()->*Field)(kValue);
+  return {};
+}
 template <std::optional<uint32_t> JobRequest::*Field>
 Status request_number(const Assignment& to) {
   auto value = whole_number(to, 0);
@@ -74,6 +83,11 @@ Status burst_buffer_file(const Assignment& to);
 Status chdir(const Assignment& to);
 Status clusters(const Assignment& to);
 Status constraint(const Assignment& to);
+Status container_env(const Assignment& to);
+Status container_image(const Assignment& to);
+Status container_mounts(const Assignment& to);
+Status container_name(const Assignment& to);
+Status container_workdir(const Assignment& to);
 Status cpu_freq(const Assignment& to);
 Status deadline(const Assignment& to);
 Status delay_boot(const Assignment& to);
@@ -97,6 +111,7 @@ Status gres(const Assignment& to);
 Status gres_flags(const Assignment& to);
 Status het_group(const Assignment& to);
 Status hint(const Assignment& to);
+Status ignore_signals(const Assignment& to);
 Status immediate(const Assignment& to);
 Status job_id(const Assignment& to);
 Status kill_command(const Assignment& to);
@@ -123,7 +138,9 @@ Status own_group(const Assignment& to);
 Status own_user(const Assignment& to);
 Status overlap(const Assignment& to);
 Status partition(const Assignment& to);
+Status wckey(const Assignment& to);
 Status power(const Assignment& to);
+Status pty(const Assignment& to);
 Status priority(const Assignment& to);
 Status profile(const Assignment& to);
 Status propagate(const Assignment& to);
@@ -139,6 +156,9 @@ Status switches(const Assignment& to);
 Status time(const Assignment& to);
 Status time_min(const Assignment& to);
 Status tmp(const Assignment& to);
+// --tres-bind since 23.02: "gres/gpu:closest", several of them with "+" between.
+bool is_tres_bind(std::string_view text);
+Status tres_bind(const Assignment& to);
 Status tres_per_task(const Assignment& to);
 Status verbose(const Assignment& to);
 Status wait_all_nodes(const Assignment& to);

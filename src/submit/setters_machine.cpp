@@ -103,15 +103,45 @@ Status gpu_bind(const Assignment& to) {
           digits.find_first_not_of(mask || hexadecimal ? "0123456789abcdefABCDEF*" : "0123456789*");
       if (bad == std::string_view::npos) continue;
       return failure("Failed to validate " + std::string(item) + ", offending character is " + digits[bad] +
-                         "\nInvalid --gpu-bind argument: gpu:" + std::string(to.text()),
+                         "\nInvalid --gpu-bind argument: " +
+                         (to.invocation.release < kSlurm24 ? "gpu:" : "") + std::string(to.text()),
                      kUsageStatus);
     }
   }
-  if (!are_known(
-          mode, {"closest", "map", "mask", "map_gpu", "mask_gpu", "none", "per_task", "single", "verbose"})) {
-    return failure("Invalid --gpu-bind argument: gpu:" + std::string(to.text()), kUsageStatus);
+  const bool old = to.invocation.release < kSlurm24;
+  const bool counted = are_known(mode, {"map_gpu", "mask_gpu", "per_task", "single"}) ||
+                       (!old && are_known(mode, {"map", "mask"}));
+  if (counted ? numbers.empty() : !are_known(mode, {"closest", "none"})) {
+    return failure(
+        std::string("Invalid --gpu-bind argument: ") + (old ? "gpu:" : "") + std::string(to.text()),
+        kUsageStatus);
   }
   to.request.spec.set_gpu_bind(std::string(to.text()));
+  return {};
+}
+
+bool is_tres_bind(std::string_view text) {
+  const auto is_binding = [](std::string_view one) {
+    constexpr std::string_view kKind = "gres/";
+    if (!text::starts_with_ignoring_case(one, kKind)) return false;
+    const size_t end = one.find(':');
+    if (end == std::string_view::npos || end == kKind.size()) return false;
+    std::string_view mode = one.substr(end + 1);
+    if (text::starts_with_ignoring_case(mode, "verbose,")) mode.remove_prefix(8);
+    const size_t colon = std::min(mode.find(':'), mode.size());
+    const bool counted = are_known(mode.substr(0, colon), {"map", "mask", "per_task", "single"});
+    return counted ? colon + 1 < mode.size() : are_known(mode, {"closest", "none"});
+  };
+  const auto all = text::split(text, '+');
+  return std::all_of(all.begin(), all.end(), is_binding);
+}
+
+Status tres_bind(const Assignment& to) {
+  if (to.invocation.release >= kSlurm24 && !is_tres_bind(to.text()))
+    return rejected(to,
+                    "Invalid Trackable RESource (TRES) specification (--tres-bind=" + std::string(to.text()) +
+                        ": write gres/gpu:closest, :single:N, :per_task:N, :map:… or :mask:…)");
+  to.request.spec.set_tres_bind(std::string(to.text()));
   return {};
 }
 
@@ -131,7 +161,8 @@ Status gpu_freq(const Assignment& to) {
 Status gres_flags(const Assignment& to) {
   if (!are_known(to.text(), {"disable-binding", "enforce-binding", "allow-task-sharing",
                              "multiple-tasks-per-sharing", "one-task-per-sharing"})) {
-    return invalid(to);
+    if (to.invocation.release < kSlurm24) return invalid(to);
+    return failure("Invalid --gres-flags specification: " + std::string(to.text()), kUsageStatus);
   }
   to.request.spec.set_gres_flags(std::string(to.text()));
   return {};
@@ -157,13 +188,42 @@ Status profile(const Assignment& to) {
 }
 
 Status mem_bind(const Assignment& to) {
-  if (const auto bind = text::parse_mem_bind(to.text()); !bind && to.text() != "help")
+  const bool old = to.invocation.release < kSlurm26;
+  if (to.text() == "help") {
+    return failure(std::string("Memory bind options:\n"
+                               "    --mem-bind=         Bind memory to locality domains (ldom)\n") +
+                       (old ? "        nosort          avoid sorting pages at startup\n"
+                              "        sort            sort pages at startup\n"
+                            : "") +
+                       "        q[uiet]         quietly bind before task runs (default)\n"
+                       "        v[erbose]       verbosely report binding before task runs\n"
+                       "        no[ne]          don't bind tasks to memory (default)\n"
+                       "        rank            bind by task rank\n"
+                       "        local           bind to memory local to processor\n"
+                       "        map_mem:<list>  specify a memory binding for each task\n"
+                       "                        where <list> is <cpuid1>,<cpuid2>,...<cpuidN>\n"
+                       "        mask_mem:<list> specify a memory binding mask for each tasks\n"
+                       "                        where <list> is <mask1>,<mask2>,...<maskN>\n"
+                       "        help            show this help message\n",
+                   kMemoryHelpStatus);
+  }
+  for (const std::string_view word : text::split(to.text(), ',')) {
+    if (!old && (text::equals_ignoring_case(word, "sort") || text::equals_ignoring_case(word, "nosort")))
+      return failure("unrecognized --mem-bind argument \"" + std::string(word) + "\"", kUsageStatus);
+  }
+  if (const auto bind = text::parse_mem_bind(to.text()); !bind)
     return failure(bind.error().message, kUsageStatus);
   to.request.spec.set_mem_bind(std::string(to.text()));
   return {};
 }
 
 Status power(const Assignment& to) {
+  // Gone with power capping itself; a variable that still stands is nobody's.
+  if (to.invocation.release >= kSlurm24) {
+    const auto given = to.request.given.find("power");
+    if (given != to.request.given.end() && given->second == Source::kEnvironment) return {};
+    return failure("unrecognized option '--power=" + std::string(to.text()) + "'", kWordStatus);
+  }
   if (text::equals_ignoring_case(to.text(), "level")) {
     to.request.spec.set_power("level");
   } else {
@@ -221,10 +281,11 @@ Status switches(const Assignment& to) {
   }
   to.request.spec.set_switches(static_cast<uint32_t>(*count));
   if (at == std::string_view::npos) return {};
-  auto minutes = text::parse_minutes(to.text().substr(at + 1));
-  if (!minutes) return invalid(to);
-  uint64_t seconds = std::min<uint64_t>(uint64_t{*minutes} * 60, kMaxSwitchWait);
-  to.request.spec.set_switches_wait_seconds(static_cast<uint32_t>(seconds));
+  if (at + 1 == to.text().size()) return {};  // "1@": as long as one waits without it
+  const auto seconds = text::parse_seconds(to.text().substr(at + 1));
+  if (!seconds || *seconds < 0) return invalid(to);
+  to.request.spec.set_switches_wait_seconds(
+      static_cast<uint32_t>(std::min<int64_t>(*seconds, kMaxSwitchWait)));
   return {};
 }
 

@@ -54,7 +54,11 @@ Status host_names(const Assignment& to, std::string* field) {
     if (!read) return failure(read.error());
     names = std::move(*read);
   }
-  if (!text::expand_hostlist(names)) return rejected(to, "Invalid node name specified");
+  if (!text::expand_hostlist(names)) {
+    if (to.invocation.release >= kSlurm24)
+      return failure("fatal: Invalid node list specified", kFailureStatus);
+    return rejected(to, "Invalid node name specified");
+  }
   *field = std::move(names);
   return {};
 }
@@ -77,6 +81,20 @@ std::string as_given(std::string_view request, std::string_view each,
   return out == text::format_tres_per(amounts) ? std::string() : out;
 }
 
+// Since 23.11 "=" may also stand behind a name, and nothing in front of it.
+Result<std::vector<model::Gres>> current_gres_list(std::string_view given) {
+  std::string list;
+  for (std::string_view item : text::split(given, ',')) {
+    item = text::trim(item);
+    if (text::starts_with_ignoring_case(item, "gres:")) return failure("");
+    list.append(list.empty() ? "" : ",").append(item);
+    if (const size_t end = list.find_first_of(":=", list.size() - item.size());
+        end != std::string::npos && !text::starts_with_ignoring_case(item, "gres/"))
+      list[end] = ':';
+  }
+  return text::parse_gres_list(list);
+}
+
 // Returns what listings show of the request so far.
 std::string tres_per_node_of(const model::JobSpec& spec) {
   if (!spec.tres_per_node().empty()) return spec.tres_per_node();
@@ -89,8 +107,7 @@ Status gpu_list(const Assignment& to, google::protobuf::RepeatedPtrField<model::
   auto list = text::parse_gpu_list(to.text());
   if (!list) return invalid_gres(to);
   assign(field, *list);
-  const bool named = text::starts_with_ignoring_case(to.text(), "gpu:");
-  if (given != nullptr) *given = as_given(to.text(), named ? "" : "gpu:", *list);
+  if (given != nullptr) *given = as_given(to.text(), "gpu:", *list);
   return {};
 }
 
@@ -108,6 +125,8 @@ Status distribution(const Assignment& to) {
   auto parts = text::split(rest, ':');
   if (parts.size() > 3) return invalid(to);
   std::string kept, before;
+  // Tasks are dealt to nodes one by one or in blocks.
+  if (text::equals_ignoring_case(parts.front(), "fcyclic")) return invalid(to);
   for (std::string_view part : parts) {
     bool known = part == "*";
     for (std::string_view word : {"block", "cyclic", "fcyclic", "arbitrary", "pack", "nopack"}) {
@@ -197,7 +216,8 @@ Status gpus_per_socket(const Assignment& to) {
   return gpu_list(to, to.request.spec.mutable_gpus_per_socket(), to.request.spec.mutable_tres_per_socket());
 }
 Status gpus_per_task(const Assignment& to) {
-  return gpu_list(to, to.request.spec.mutable_gpus_per_task());
+  to.request.spec.clear_tres_per_task();
+  return gpu_list(to, to.request.spec.mutable_gpus_per_task(), to.request.spec.mutable_tres_per_task());
 }
 
 // --gres and --gpus-per-node fill one field; the GPUs of one replace those of the other.
@@ -224,6 +244,7 @@ Status gres(const Assignment& to) {
     return {};
   }
   auto list = text::parse_gres_list(to.text());
+  if (to.invocation.release >= kSlurm24) list = current_gres_list(to.text());
   if (!list) return invalid_gres(to);
   std::string given = as_given(to.text(), "", *list);
   if (to.request.is_given("gpus-per-node")) {  // listings show both
@@ -237,6 +258,15 @@ Status gres(const Assignment& to) {
 }
 
 Status hint(const Assignment& to) {
+  if (to.text() == "help")
+    return failure(
+        "Application hint options:\n"
+        "    --hint=             Bind tasks according to application hints\n"
+        "        compute_bound   use all cores in each socket\n"
+        "        memory_bound    use only one core in each socket\n"
+        "        [no]multithread [don't] use extra threads with in-core multi-threading\n"
+        "        help            show this help message\n",
+        kHelpStatus);
   constexpr std::string_view kHints[] = {"compute_bound", "memory_bound", "multithread", "nomultithread"};
   for (const std::string_view word : text::split(to.text(), ',')) {
     if (std::find(std::begin(kHints), std::end(kHints), word) == std::end(kHints)) {
@@ -272,11 +302,14 @@ Status nodes(const Assignment& to) {
   std::string_view text = to.text();
   if (text.find_first_of(",:") != std::string_view::npos) {
     // A set of counts ("1,2,4", "2-8:2"): takes the least, which starts soonest.
+    // Nothing before the first comma is no count, and newer releases tell it as they read it.
+    if (text.starts_with(',') && to.invocation.release >= kSlurm24)
+      return failure("invalid number of nodes (-N -1--1)", kFailureStatus);
     auto counts = text::parse_array_spec(text);
     uint32_t least = kMaxNumber;
     for (int i = 0; counts && i < counts->ranges_size(); ++i)
       least = std::min(least, counts->ranges(i).first());
-    if (!counts || least == 0 || counts->max_running() != 0) {
+    if (!counts || least == 0 || counts->max_running() != 0 || text.starts_with(',')) {
       std::string message = "\"";
       return failure(message.append(text).append("\" is not a valid node count"), kUsageStatus);
     }
@@ -295,6 +328,9 @@ Status nodes(const Assignment& to) {
   if (!least) return not_valid(dash == 0 ? text : text.substr(0, dash));
   auto most = least;
   if (dash != std::string_view::npos) {
+    if (dash + 1 == text.size() && !most_alone && dash > 0)
+      return failure("Maximum node count -1 is less than minimum node count " + std::to_string(*least),
+                     kUsageStatus);
     most = node_count(text.substr(dash + 1));
     if (!most) return not_valid(text.substr(dash + 1));
   }
@@ -352,7 +388,7 @@ Status tres_per_task(const Assignment& to) {
                          std::string(word),
                      kFailureStatus);
     } else {
-      return failure("Invalid --tres-per-task specification: " + std::string(word), kUsageStatus);
+      return rejected(to, "Invalid Trackable RESource (TRES) specification");
     }
   }
   auto list = text::parse_gres_list(gpus);

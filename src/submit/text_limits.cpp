@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "model/container.pb.h"
 #include "model/error.h"
 #include "model/job_spec.pb.h"
 #include "model/job_terms.pb.h"
@@ -74,6 +75,20 @@ constexpr Limit kLimits[] = {
 // Lists of small entries: a job has tens of them at most.
 constexpr int kMostGres = 256, kMostLimits = 64;
 
+// The image of a container, with what goes with it.
+Status check_image(const model::ContainerImage& image) {
+  Status fits = check_text("--container-image", image.image(), kMostPathBytes);
+  if (fits) fits = check_text("--container-workdir", image.work_dir(), kMostPathBytes);
+  if (fits) fits = check_text("--container-name", image.name(), kMostNameBytes);
+  if (image.mounts_size() > kMostGres || image.environment_size() > kMostGres)
+    return failure("more than 256 --container-mounts or --container-env", model::kPathnameTooLong);
+  for (const std::string& mount : image.mounts())
+    if (fits) fits = check_text("--container-mounts", mount, 2 * kMostPathBytes);
+  for (const std::string& name : image.environment())
+    if (fits) fits = check_text("--container-env", name, kMostNameBytes);
+  return fits;
+}
+
 }  // namespace
 
 Status check_text(std::string_view name, std::string_view text, size_t most) {
@@ -113,6 +128,7 @@ Status check_texts(const JobSpec& spec) {
       if (const Status fits = check_text("--gres", gres.type(), kMostNameBytes); !fits) return fits;
     }
   }
+  if (const Status fits = check_image(spec.container_image()); !fits) return fits;
   if (spec.resource_limits_size() > kMostLimits)
     return failure("more than 64 resource limits", model::kPathnameTooLong);
   for (const model::ResourceLimit& limit : spec.resource_limits())

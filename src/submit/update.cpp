@@ -8,6 +8,7 @@
 #include "model/job_spec.pb.h"
 #include "model/job_terms.pb.h"
 #include "submit/job_request.h"
+#include "submit/setters.h"
 #include "text/array_spec.h"
 #include "text/dependency.h"
 #include "text/duration.h"
@@ -249,6 +250,13 @@ Status memory_per_gpu(const Change& change) {
   return {};
 }
 
+Status tres_bind(const Change& change) {
+  const bool fine = change.value.empty() || spoken_release() < kSlurm24 || set::is_tres_bind(change.value);
+  if (!fine) return change.invalid(model::kInvalidTres);
+  change.spec.set_tres_bind(std::string(change.value));
+  return {};
+}
+
 // "gpu:low". Other words are kept unchanged for bindings, and are not frequencies.
 Status gpu_freq(const Change& change) {
   constexpr std::string_view kOfGpus = "gpu:";
@@ -312,14 +320,16 @@ Status not_here(const Change& change) {
   return change.of_slurm(model::kNotSupported);
 }
 
-// "yes", "no", or a number; any number but 1 leaves it to the partition.
+// "yes", "no", or a number; from 2 on it is left to the partition, which current releases take for "yes".
 Status oversubscribe(const Change& change) {
   const auto number = text::parse_unsigned(change.value, 0xffff);
   const bool some = !change.value.empty();
   const bool yes = some && text::starts_with_ignoring_case("yes", change.value);
   const bool no = some && text::starts_with_ignoring_case("no", change.value);
   if (!number && !yes && !no) return change.invalid(model::kInvalidTres);
-  change.spec.set_oversubscribe(yes || number == 1);
+  change.spec.clear_oversubscribe();
+  if (yes || number == 1 || (number > 1 && spoken_release() >= kSlurm26)) change.spec.set_oversubscribe(true);
+  if (no || number == 0) change.spec.set_oversubscribe(false);
   return {};
 }
 
@@ -390,6 +400,7 @@ constexpr Field kFields[] = {
     {"EligibleTime", 3, Updated::kBeginTime, moment<&model::JobSpec::set_begin_time>},
     {"EndTime", 2, Updated::kTimeLimit, end_time},
     {"ExcNodeList", 3, Updated::kResources, hosts<&model::JobSpec::mutable_exclude>},
+    {"Extra", 3, Updated::kOther, text<&model::JobSpec::mutable_extra>},
     {"Features", 1, Updated::kResources, text<&model::JobSpec::mutable_constraint>},
     {"Gres", 2, Updated::kResources, gres},
     {"JobName", 4, Updated::kOther, text<&model::JobSpec::mutable_name>},
@@ -432,7 +443,7 @@ constexpr Field kFields[] = {
     {"ThreadSpec", 4, Updated::kResources, denied},
     {"TimeLimit", 5, Updated::kTimeLimit, time_limit},
     {"TimeMin", 5, Updated::kOther, time_min},
-    {"TresBind", 5, Updated::kOther, text<&model::JobSpec::mutable_tres_bind>},
+    {"TresBind", 5, Updated::kOther, tres_bind},
     {"TresFreq", 5, Updated::kOther, gpu_freq},
     {"TresPerJob", 8, Updated::kResources, gpus_of_job},
     {"TresPerNode", 8, Updated::kResources, gres},

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/version.h"
 #include "model/error.h"
 #include "model/job_spec.pb.h"
 #include "model/job_terms.pb.h"
@@ -171,8 +172,11 @@ TEST_F(Update, Gpus) {
   spec.set_mem_per_node_mib(5);
   EXPECT_NE(update("MemPerTres", "gpu:100"), "");  // one memory for each job
   EXPECT_EQ(update("TresFreq", "gpu:low"), "");
-  EXPECT_EQ(update("TresBind", "gpu:closest"), "");
-  EXPECT_EQ(spec.gpu_freq() + "," + spec.tres_bind(), "low,gpu:closest");
+  for (const char* wrong : {"gpu:closest", "gres/gpu:x", "x", "gres/gpu:single:", "gres/:closest"})
+    EXPECT_NE(update("TresBind", wrong), "") << wrong;
+  for (const char* fine : {"gres/gpu:single:2", "gres/gpu:verbose,map:0,1", "gres/gpu:closest"})
+    EXPECT_EQ(update("TresBind", fine), "") << fine;
+  EXPECT_EQ(spec.gpu_freq() + "," + spec.tres_bind(), "low,gres/gpu:closest");
 }
 
 TEST_F(Update, TheEndOfAJobThatRuns) {
@@ -189,7 +193,9 @@ TEST_F(Update, WordsThatBeginYesOrNo) {
   EXPECT_EQ(update("OverSubscribe", "1"), "");
   EXPECT_TRUE(spec.oversubscribe());
   EXPECT_EQ(update("OverSubscribe", "2"), "");
-  EXPECT_FALSE(spec.oversubscribe());
+  EXPECT_EQ(spec.oversubscribe(), spoken_release() >= kSlurm26);
+  EXPECT_EQ(update("OverSubscribe", "0"), "");
+  EXPECT_TRUE(spec.has_oversubscribe() && !spec.oversubscribe());
   EXPECT_EQ(update("OverSubscribe", "user"), "Invalid OverSubscribe value: user");
   EXPECT_EQ(update("Contiguous", ""), "Invalid Contiguous value: ");
 }

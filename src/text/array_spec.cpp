@@ -28,6 +28,7 @@ std::optional<Range> parse_range(std::string_view text) {
   auto first = parse_unsigned(bounds.substr(0, dash), kMaxArrayIndex);
   auto last =
       dash == std::string_view::npos ? first : parse_unsigned(bounds.substr(dash + 1), kMaxArrayIndex);
+  if (dash != std::string_view::npos && dash + 1 == bounds.size()) last = 0;  // "0-", as in Slurm
   std::optional<uint64_t> step = 1;
   if (colon != std::string_view::npos) {
     if (dash == std::string_view::npos) return std::nullopt;
@@ -115,6 +116,8 @@ Result<model::ArraySpec> parse_array_spec(std::string_view text) {
       list.remove_prefix(1);
       tail.remove_suffix(1);
     }
+    tail = tail.substr(0, tail.find('%'));  // "1-9%2%1": the first counts
+    if (list.empty()) list = "0";           // "%2"
     // An empty throttle is none: "1-9%$LIMIT" in a script where LIMIT is empty.
     auto number = tail.empty() ? std::optional<uint64_t>(0) : parse_unsigned(tail, kMaxArrayIndex);
     if (!number) return invalid();

@@ -43,11 +43,17 @@ TEST(ArraySpec, NothingBehindThePercentSignIsNoThrottle) {
 }
 
 TEST(ArraySpec, Refuses) {
-  for (const char* text :
-       {"",      "x", "1-", "3-1",   "1:2",  "1-5:0",  "4000002", "-1",  "1-3%2%3",    "%2",
-        "0-4%x", ",", ",,", "1-2-3", "1-5:", "0-4%-1", "[1-3",    "1.5", "4294967296", "]["}) {
+  for (const char* text : {"", "x", "1-", "3-1", "1:2", "1-5:0", "4000002", "-1", "0-4%x", ",", ",,", "1-2-3",
+                           "1-5:", "0-4%-1", "[1-3", "1.5", "4294967296", "]["}) {
     EXPECT_EQ(normalized(text), "error: Invalid job array specification") << text;
   }
+}
+
+// As Slurm reads them.
+TEST(ArraySpec, UnusualOnes) {
+  EXPECT_EQ(normalized("0-"), normalized("0"));
+  EXPECT_EQ(normalized("%2"), normalized("0%2"));
+  EXPECT_EQ(normalized("1-3%2%3"), normalized("1-3%2"));
 }
 
 TEST(ArraySpec, CountsWithoutExpanding) {

@@ -85,7 +85,8 @@ bool expand_word(std::string_view word, std::vector<std::string>& out) {
     word.remove_prefix(close + 1);
     std::vector<std::string> longer;
     longer.reserve(stems.size() * numbers->size());
-    if (word.empty()) {
+    const bool is_last = word.find('[') == std::string_view::npos;
+    if (is_last) {
       for (const std::string& stem : stems) {
         for (const std::string& number : *numbers) longer.push_back(stem + number);
       }
@@ -96,7 +97,6 @@ bool expand_word(std::string_view word, std::vector<std::string>& out) {
     }
     stems = std::move(longer);
     if (word.empty()) break;
-    if (word.find('[') == std::string_view::npos) return false;  // a suffix behind the last bracket
   }
   if (out.size() + stems.size() > kMaxHosts) return false;
   std::move(stems.begin(), stems.end(), std::back_inserter(out));

@@ -8,6 +8,7 @@
 #include "model/step_record.pb.h"
 #include "text/array_spec.h"
 #include "text/number.h"
+#include "text/sluid.h"
 #include "text/state.h"
 
 namespace minke::text {
@@ -43,6 +44,12 @@ class JobIdReader {
 
  private:
   bool read_number() {
+    if (const size_t end = std::min(rest_.find_first_of("_+."), rest_.size());
+        const auto sluid = parse_sluid(rest_.substr(0, end))) {
+      out_.job_id = sluid->job_id;
+      rest_.remove_prefix(end);
+      return true;
+    }
     const size_t digits = std::min(rest_.find_first_not_of("0123456789"), rest_.size());
     const auto job_id = parse_unsigned(rest_.substr(0, digits), kMaxJobId);
     if (!job_id || *job_id == 0) return false;

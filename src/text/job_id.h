@@ -1,4 +1,5 @@
 // Job ids as people type them: 12, 12_3, 12_[1-5,9], 12+1, 12.batch, 12.0, 12_3.extern, and lists of these.
+// A sluid (text/sluid.h) may stand for the number.
 //
 // Pure; may be called from any thread.
 #pragma once

@@ -1,5 +1,7 @@
 #include "text/licenses.h"
 
+#include <algorithm>
+
 #include "text/number.h"
 
 namespace minke::text {
@@ -22,6 +24,27 @@ Result<std::vector<std::pair<std::string, uint32_t>>> parse_licenses(std::string
     if (*count > 0) licenses.emplace_back(name, static_cast<uint32_t>(*count));
   }
   return licenses;
+}
+
+Result<LicenseRequest> parse_license_request(std::string_view text) {
+  LicenseRequest request;
+  std::string plain(text);
+  request.any = plain.find('|') != std::string::npos;
+  if (request.any && plain.find_first_of(",;") != std::string::npos)
+    return failure("Invalid license specification");
+  std::replace(plain.begin(), plain.end(), '|', ',');
+  auto licenses = parse_licenses(plain);
+  if (!licenses) return failure(licenses.error());
+  request.licenses = std::move(*licenses);
+  return request;
+}
+
+std::vector<std::pair<std::string, uint32_t>> held_licenses(std::string_view requested,
+                                                            std::string_view allocated) {
+  auto request = parse_license_request(allocated.empty() ? requested : allocated);
+  if (!request) return {};
+  if (request->any && request->licenses.size() > 1) request->licenses.resize(1);
+  return std::move(request->licenses);
 }
 
 }  // namespace minke::text

@@ -25,6 +25,14 @@ constexpr SignalRow kSignals[] = {
     {SIGPROF, "PROF"}, {SIGWINCH, "WINCH"}, {SIGIO, "IO"},     {SIGPWR, "PWR"},   {SIGSYS, "SYS"},
 };
 
+constexpr uint32_t kNoSignal = 65535;
+
+bool is_other_number(std::string_view text) {
+  if (text.starts_with('-')) text.remove_prefix(1);
+  const auto number = parse_unsigned(text, kMaxSeconds);
+  return number && *number != 0;
+}
+
 }  // namespace
 
 std::optional<uint32_t> parse_signal(std::string_view text) {
@@ -66,6 +74,8 @@ Result<model::WarningSignal> parse_warning_signal(std::string_view text) {
   }
   size_t at = rest.find('@');
   auto number = parse_signal(rest.substr(0, at));
+  // Slurm takes any number, also of a signal that there is not.
+  if (!number && is_other_number(trim(rest.substr(0, at)))) number = kNoSignal;
   if (!number) return invalid();
   warning.set_number(*number);
   warning.set_seconds_before_end(kDefaultSeconds);

@@ -61,7 +61,8 @@ class TimeReader {
   // "noon-tomorrow", "noontomorrow": the length up to the next word; nothing if none follows.
   std::optional<size_t> before_word() const {
     const size_t between = peek() == '-' ? 1 : 0;
-    for (const std::string_view word : {"today", "tomorrow", "midnight", "noon", "fika", "teatime"})
+    for (const std::string_view word :
+         {"today", "tomorrow", "midnight", "noon", "fika", "teatime", "elevenses"})
       if (starts_with_ignoring_case(text_.substr(std::min(text_.size(), at_ + between)), word))
         return between;
     return std::nullopt;
@@ -120,6 +121,8 @@ class TimeReader {
       good = set_clock(0, 0, 0);
     } else if (take_word("noon")) {
       good = set_clock(12, 0, 0);
+    } else if (take_word("elevenses")) {
+      good = set_clock(11, 0, 0);
     } else if (take_word("fika")) {
       good = set_clock(15, 0, 0);
     } else if (take_word("teatime")) {

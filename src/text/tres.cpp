@@ -45,6 +45,17 @@ bool is_name(std::string_view text) {
                      [](char c) { return std::isalpha(static_cast<unsigned char>(c)); });
 }
 
+// Of several entries of one name and type the last counts.
+bool put(std::vector<model::Gres>& out, std::string_view name, std::string_view type, uint32_t count) {
+  std::erase_if(out, [&](const model::Gres& entry) { return entry.name() == name && entry.type() == type; });
+  if (count == 0) return true;
+  model::Gres& entry = out.emplace_back();
+  entry.set_name(std::string(name));
+  entry.set_type(std::string(type));
+  entry.set_count(count);
+  return true;
+}
+
 // Adds to the entry of the same name and type. Returns false if the sum grows too large.
 bool add(std::vector<model::Gres>& out, std::string_view name, std::string_view type, uint32_t count) {
   if (count == 0) return true;
@@ -63,17 +74,19 @@ bool add(std::vector<model::Gres>& out, std::string_view name, std::string_view 
 
 // Adds the fields behind a name: "", "2", "a100", "a100:2", with "=" allowed before the count.
 bool add_fields(std::vector<model::Gres>& out, std::string_view name, std::string_view fields) {
-  if (fields.empty()) return add(out, name, "", 1);
+  if (fields.empty()) return put(out, name, "", 1);
   size_t separator = fields.find_last_of(":=");
   std::string_view last = separator == std::string_view::npos ? fields : fields.substr(separator + 1);
   std::string_view type =
       separator == std::string_view::npos ? std::string_view() : fields.substr(0, separator);
   auto count = parse_count(last);
   if (separator == std::string_view::npos) {
-    if (count) return add(out, name, "", *count);
-    return is_name(fields) && add(out, name, fields, 1);
+    if (count) return put(out, name, "", *count);
+    return is_name(fields) && put(out, name, fields, 1);
   }
-  return count && is_name(type) && add(out, name, type, *count);
+  // A type may be a number: gpu:3090:1.
+  return count && is_word(type) && std::isalnum(static_cast<unsigned char>(type[0])) &&
+         put(out, name, type, *count);
 }
 
 std::string entry_text(std::string_view name, std::string_view type) {
@@ -109,7 +122,6 @@ Result<std::vector<model::Gres>> parse_gpu_list(std::string_view text) {
   std::vector<model::Gres> out;
   for (std::string_view item : split(trim(text), ',')) {
     item = trim(item);
-    if (starts_with_ignoring_case(item, "gpu:")) item.remove_prefix(4);
     if (item.empty() || !add_fields(out, "gpu", item)) return invalid();
   }
   return out;

@@ -25,7 +25,8 @@ TEST(Tres, GresLists) {
   EXPECT_EQ(gres("gres/gpu:a100=2"), "gpu:a100:2");
   EXPECT_EQ(gres("gres/gpu=2"), "gpu:2");
   EXPECT_EQ(gres("gpu:a100:2,gpu:v100:1,shard:4"), "gpu:a100:2,gpu:v100:1,shard:4");
-  EXPECT_EQ(gres("gpu:1,gpu:2"), "gpu:3");
+  EXPECT_EQ(gres("gpu:1,gpu:2"), "gpu:2");  // the last counts
+  EXPECT_EQ(gres("gpu:3090:1"), "gpu:3090:1");
   EXPECT_EQ(gres("craynetwork:2k"), "craynetwork:2048");
   EXPECT_EQ(gres("gpu:1g.10gb:2"), "gpu:1g.10gb:2");
   EXPECT_EQ(gres("gpu:0"), "");
@@ -33,7 +34,7 @@ TEST(Tres, GresLists) {
   EXPECT_EQ(gres("NONE"), "");
   EXPECT_EQ(gres(""), "");
   for (const char* text : {"gpu:", ":2", "gpu:a100:", "gpu:a100:x", "gpu:-1", "gpu,", "gpu:a:b:c:2",
-                           "gpu:4294967296", "gres", "g pu:1", "gpu::2", "gres:", "gpu:4294967293,gpu:1"}) {
+                           "gpu:4294967296", "gres", "g pu:1", "gpu::2", "gres:"}) {
     EXPECT_EQ(gres(text), "Invalid generic resource (gres) specification") << text;
   }
 }
@@ -43,7 +44,7 @@ TEST(Tres, GpuLists) {
   EXPECT_EQ(gpus("a100:2"), "gpu:a100:2");
   EXPECT_EQ(gpus("a100"), "gpu:a100:1");
   EXPECT_EQ(gpus("a100:1,v100:2"), "gpu:a100:1,gpu:v100:2");
-  EXPECT_EQ(gpus("gpu:3"), "gpu:3");
+  EXPECT_EQ(gpus("gpu:3"), "gpu:gpu:3");  // a type of that name
   EXPECT_EQ(gpus("0"), "");
   for (const char* text : {"", ",", "a100:", "-1", "a100:-1", "a100:2:3:x"}) {
     EXPECT_EQ(gpus(text), "Invalid generic resource (gres) specification") << text;

@@ -4,10 +4,16 @@
 #include "model/job_spec.pb.h"
 #include "model/job_state.pb.h"
 #include "model/job_terms.pb.h"
+#include "text/hostlist.h"
+#include "text/number.h"
+#include "text/sluid.h"
+#include "text/state.h"
 #include "view/sharing.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <iterator>
 
 namespace minke::view {
@@ -65,8 +71,10 @@ void record_time(const JobLine& line, const Context& context, std::string& out) 
 }
 template <const google::protobuf::RepeatedPtrField<model::Gres>& (JobSpec::*gres)() const,
           const std::string& (JobSpec::*given)() const>
-void gres_request(const JobLine& line, const Context&, std::string& out) {
-  append_tres_per(out, (line.job->spec().*given)(), (line.job->spec().*gres)(), "N/A");
+void gres_request(const JobLine& line, const Context& context, std::string& out) {
+  std::string text;
+  append_tres_per(text, (line.job->spec().*given)(), (line.job->spec().*gres)(), "N/A");
+  out += tres_in_words(std::move(text), context.release);
 }
 
 void array_job_id(const JobLine& line, const Context&, std::string& out) {
@@ -106,13 +114,18 @@ void core_spec(const JobLine& line, const Context&, std::string& out) {
 void cpus_per_task(const JobLine& line, const Context&, std::string& out) {
   append_number(out, cpus_of_a_task(line.job->spec()));
 }
-void cpus_per_tres(const JobLine& line, const Context&, std::string& out) {
+void cpus_per_tres(const JobLine& line, const Context& context, std::string& out) {
   if (!line.job->spec().has_cpus_per_gpu()) return not_available(line, {}, out);
-  fmt::format_to(std::back_inserter(out), "gres:gpu:{}", line.job->spec().cpus_per_gpu());
+  out += tres_in_words(fmt::format("gres:gpu:{}", line.job->spec().cpus_per_gpu()), context.release);
 }
-void mem_per_tres(const JobLine& line, const Context&, std::string& out) {
+void mem_per_tres(const JobLine& line, const Context& context, std::string& out) {
   if (!line.job->spec().has_mem_per_gpu_mib()) return not_available(line, {}, out);
-  fmt::format_to(std::back_inserter(out), "gres:gpu:{}", line.job->spec().mem_per_gpu_mib());
+  out += tres_in_words(fmt::format("gres:gpu:{}", line.job->spec().mem_per_gpu_mib()), context.release);
+}
+// A number since ever; "1:0" in current releases.
+void status(int32_t code, const Context& context, std::string& out) {
+  if (context.release < kSlurm24) return append_number(out, code);
+  out += text::format_exit_code(code);
 }
 void deadline(const JobLine& line, const Context& context, std::string& out) {
   append_time(out, line.job->spec().deadline(), context);
@@ -123,8 +136,8 @@ void delay_boot(const JobLine& line, const Context&, std::string& out) {
 void dependency(const JobLine& line, const Context&, std::string& out) {
   append_dependencies(out, *line.job);
 }
-void derived_exit_code(const JobLine& line, const Context&, std::string& out) {
-  append_number(out, line.job->derived_exit_code());
+void derived_exit_code(const JobLine& line, const Context& context, std::string& out) {
+  status(line.job->derived_exit_code(), context, out);
 }
 void end(const JobLine& line, const Context& context, std::string& out) {
   if (line.job->time_limit_minutes() == kUnlimited && !is_finished(line.job->state()) &&
@@ -137,18 +150,22 @@ void end(const JobLine& line, const Context& context, std::string& out) {
 void start(const JobLine& line, const Context& context, std::string& out) {
   append_time(out, start_time(*line.job), context);
 }
-void exit_code(const JobLine& line, const Context&, std::string& out) {
-  append_number(out, line.job->exit_code());
+void exit_code(const JobLine& line, const Context& context, std::string& out) {
+  status(line.job->exit_code(), context, out);
 }
-void max_nodes(const JobLine& line, const Context&, std::string& out) {
+void max_nodes(const JobLine& line, const Context& context, std::string& out) {
   const JobSpec& spec = line.job->spec();
-  append_number(out, spec.has_max_nodes() ? spec.max_nodes() : line.job->num_nodes());
+  const uint32_t most = line.job->state() == model::JOB_PENDING ? most_nodes(*line.job, context.release) : 0;
+  append_number(out, spec.has_max_nodes() ? spec.max_nodes() : std::max(most, line.job->num_nodes()));
 }
 void min_cpus(const JobLine& line, const Context&, std::string& out) {
   append_number(out, min_cpus_per_node(line.job->spec()));
 }
 void min_memory(const JobLine& line, const Context& context, std::string& out) {
-  uint64_t mebibytes = memory_request(*line.job).mebibytes;
+  const JobSpec& spec = line.job->spec();
+  // Of each GPU, not of all of them.
+  const bool of_gpu = spec.has_mem_per_gpu_mib() && context.release >= kSlurm24;
+  const uint64_t mebibytes = of_gpu ? spec.mem_per_gpu_mib() : memory_request(*line.job).mebibytes;
   if (mebibytes == 0) {
     out += '0';
   } else {
@@ -179,8 +196,26 @@ void tasks_per(const JobLine& line, const Context&, std::string& out) {
 void tasks_per_node(const JobLine& line, const Context&, std::string& out) {
   append_number(out, line.job->spec().ntasks_per_node());
 }
-void oversubscribe(const JobLine& line, const Context&, std::string& out) {
-  out += sharing_text(line.job->spec());
+void oversubscribe(const JobLine& line, const Context& context, std::string& out) {
+  out += sharing_text(line.job->spec(), context.release);
+}
+void exclusive(const JobLine& line, const Context&, std::string& out) {
+  out += exclusive_text(line.job->spec());
+}
+void licenses_alloc(const JobLine& line, const Context&, std::string& out) {
+  append_or_null(out, line.job->state() == model::JOB_PENDING ? std::string()
+                      : line.job->licenses_alloc().empty()    ? line.job->spec().licenses()
+                                                              : line.job->licenses_alloc());
+}
+void cron_job(const JobLine& line, const Context&, std::string& out) {
+  out += line.job->spec().has_cron() && !is_finished(line.job->state()) ? "Yes" : "No";
+}
+void sluid(const JobLine& line, const Context&, std::string& out) {
+  out += text::format_sluid(*line.job);
+}
+void segment_size(const JobLine& line, const Context& context, std::string& out) {
+  if (!line.job->spec().has_segment_size()) return not_available(line, context, out);
+  append_number(out, line.job->spec().segment_size());
 }
 void partition(const JobLine& line, const Context&, std::string& out) {
   out += line.partition;
@@ -196,23 +231,29 @@ void priority(const JobLine& line, const Context&, std::string& out) {
 void profile(const JobLine& line, const Context&, std::string& out) {
   out += line.job->spec().profile().empty() ? "NotSet" : line.job->spec().profile();
 }
-void reason(const JobLine& line, const Context&, std::string& out) {
-  out += reason_text(*line.job);
+void reason(const JobLine& line, const Context& context, std::string& out) {
+  out += reason_text(*line.job, context.release);
 }
-void reason_list(const JobLine& line, const Context&, std::string& out) {
+void reason_list(const JobLine& line, const Context& context, std::string& out) {
   const JobRecord& job = *line.job;
   bool failed = job.state() == model::JOB_FAILED || job.state() == model::JOB_TIMEOUT ||
                 job.state() == model::JOB_OOM || job.state() == model::JOB_DEADLINE;
   if (job.state() == model::JOB_PENDING || (failed && !job.completing())) {
     out += '(';
-    out += reason_text(job);
+    out += reason_text(job, context.release);
     out += ')';
   } else {
     out += job.node_list();
   }
 }
 void requested_nodes(const JobLine& line, const Context&, std::string& out) {
-  out += line.job->spec().node_list();
+  // In the order of a list that the distribution follows, and with its repetitions, only scontrol shows them.
+  const std::string& list = line.job->spec().node_list();
+  if (!text::starts_with_ignoring_case(line.job->spec().distribution(), "arbitrary")) {
+    out += list;
+  } else if (auto names = text::expand_hostlist(list)) {
+    out += text::compress_hostlist_sorted(std::move(*names));
+  }
 }
 void excluded_nodes(const JobLine& line, const Context&, std::string& out) {
   out += line.job->spec().exclude();
@@ -240,21 +281,15 @@ void het_job_offset(const JobLine& line, const Context& context, std::string& ou
   append_number(out, line.job->het_job_offset());
 }
 void tres_per_task(const JobLine& line, const Context& context, std::string& out) {
-  gres_request<&JobSpec::gpus_per_task, &JobSpec::tres_per_task>(line, context, out);
+  const std::string text = tres_per_task_text(line.job->spec(), context.release);
+  out += text.empty() ? "N/A" : text;
 }
-// --gpu-bind and --gpu-freq are shorthands.
-void of_gpus(const std::string& tres, const std::string& gpus, std::string& out) {
-  if (tres.empty() && gpus.empty()) {
-    out += "N/A";
-  } else {
-    out += tres.empty() ? "gpu:" + gpus : tres;
-  }
-}
-void tres_bind(const JobLine& line, const Context&, std::string& out) {
-  of_gpus(line.job->spec().tres_bind(), line.job->spec().gpu_bind(), out);
+void tres_bind(const JobLine& line, const Context& context, std::string& out) {
+  const std::string text = tres_bind_text(line.job->spec(), context.release);
+  out += text.empty() ? "N/A" : text;
 }
 void tres_freq(const JobLine& line, const Context&, std::string& out) {
-  of_gpus({}, line.job->spec().gpu_freq(), out);
+  out += line.job->spec().gpu_freq().empty() ? "N/A" : "gpu:" + line.job->spec().gpu_freq();
 }
 void switches(const JobLine& line, const Context&, std::string& out) {
   append_number(out, line.job->spec().switches());
@@ -265,16 +300,48 @@ void switches_wait(const JobLine& line, const Context&, std::string& out) {
 void reboot(const JobLine& line, const Context&, std::string& out) {
   out += line.job->spec().reboot() ? '1' : '0';
 }
-void standard_input(const JobLine& line, const Context&, std::string& out) {
+// Below the working directory, where it is relative.
+void pattern(const JobSpec& spec, const std::string& given, std::string& out) {
+  if (!given.starts_with('/')) out.append(spec.work_dir()).append(1, '/');
+  out += given;
+}
+void standard_input(const JobLine& line, const Context& context, std::string& out) {
+  const JobSpec& spec = line.job->spec();
+  if (!context.expand_patterns && !spec.stdin_path().empty() && !spec.interactive())
+    return pattern(spec, spec.stdin_path(), out);
   out += line.job->stdin_path().empty() ? std::string_view("/dev/null")
                                         : std::string_view(line.job->stdin_path());
 }
-void standard_error(const JobLine& line, const Context&, std::string& out) {
-  const JobRecord& job = *line.job;
-  out += job.stderr_path().empty() ? job.stdout_path() : job.stderr_path();
+void standard_output(const JobLine& line, const Context& context, std::string& out) {
+  const JobSpec& spec = line.job->spec();
+  if (context.expand_patterns || !line.job->has_spec() || spec.interactive()) {
+    out += line.job->stdout_path();
+  } else if (!spec.stdout_path().empty()) {
+    pattern(spec, spec.stdout_path(), out);
+  } else if (context.release < kSlurm24) {
+    pattern(
+        spec,
+        "slurm-" +
+            std::to_string(line.job->array_job_id() != 0 ? line.job->array_job_id() : line.job->job_id()) +
+            ".out",
+        out);
+  } else {
+    const std::string_view name = line.job->array_job_id() != 0 ? "slurm-%A_%a.out" : "slurm-%j.out";
+    if (context.release < kSlurm26) out.append(spec.work_dir()).append(1, '/');
+    out += name;
+  }
 }
-void standard_output(const JobLine& line, const Context&, std::string& out) {
-  out += line.job->stdout_path();
+void standard_error(const JobLine& line, const Context& context, std::string& out) {
+  const JobRecord& job = *line.job;
+  if (!job.has_spec() || (job.spec().stderr_path().empty() && context.release < kSlurm24)) {
+    standard_output(line, context, out);
+  } else if (job.spec().stderr_path().empty()) {
+    out += "(null)";
+  } else if (context.expand_patterns) {
+    out += job.stderr_path();
+  } else {
+    pattern(job.spec(), job.spec().stderr_path(), out);
+  }
 }
 void state(const JobLine& line, const Context&, std::string& out) {
   out += state_text(*line.job);
@@ -282,9 +349,14 @@ void state(const JobLine& line, const Context&, std::string& out) {
 void compact_state(const JobLine& line, const Context&, std::string& out) {
   out += state_code(*line.job);
 }
+// squeue tells no limit of more than a year.
+constexpr uint32_t kMinutesOfYear = 365 * 24 * 60;
+
 void time_left(const JobLine& line, const Context& context, std::string& out) {
   if (line.job->time_limit_minutes() == kUnlimited) {
     out += "UNLIMITED";
+  } else if (line.job->time_limit_minutes() > kMinutesOfYear) {
+    out += "INVALID";
   } else {
     append_elapsed(out,
                    int64_t{60} * line.job->time_limit_minutes() - elapsed_seconds(*line.job, context.now));
@@ -293,6 +365,8 @@ void time_left(const JobLine& line, const Context& context, std::string& out) {
 void time_limit(const JobLine& line, const Context&, std::string& out) {
   if (line.job->time_limit_minutes() == kUnlimited) {
     out += "UNLIMITED";
+  } else if (line.job->time_limit_minutes() > kMinutesOfYear) {
+    out += "INVALID";
   } else {
     append_elapsed(out, int64_t{60} * line.job->time_limit_minutes());
   }
@@ -388,6 +462,8 @@ constexpr JobField kFields[] = {
     {'\0', "clusterfeature", "CLUSTER_FEATURES", kCut, kCut, spec_text<&JobSpec::cluster_features>},
     {'\0', "container", "CONTAINER", kCut, kCut, spec_text<&JobSpec::container>},
     {'\0', "containerid", "CONTAINER_ID", kCut, kCut, spec_text<&JobSpec::container_id>},
+    {'\0', "containertype", "CONTAINERTYPE", kCut, kCut, null},
+    {'\0', "cronjob", "CRON_JOB", kCut, kCut, cron_job},
     {'\0', "cpus-per-task", "CPUS_PER_TASK", kCut, kCut, cpus_per_task},
     {'\0', "cpuspertask", "CPUS_PER_TASK", kCut, kCut, cpus_per_task},
     {'\0', "cpus-per-tres", "CPUS_PER_TRES", kCut, kCut, cpus_per_tres},
@@ -395,6 +471,7 @@ constexpr JobField kFields[] = {
     {'\0', "delayboot", "DELAY_BOOT", kCut, kCut, delay_boot},
     {'\0', "derivedec", "DERIVED_EC", kCut, kCut, derived_exit_code},
     {'\0', "eligibletime", "ELIGIBLE_TIME", kCut, kCut, record_time<&JobRecord::eligible_time>},
+    {'\0', "exclusive", "EXCLUSIVE", kCut, kCut, exclusive},
     {'\0', "exit_code", "EXIT_CODE", kCut, kCut, exit_code},
     {'\0', "extra", "EXTRA", kCut, kCut, spec_text<&JobSpec::extra>},
     {'\0', "gres", "TRES_PER_NODE", kCut, kCut,
@@ -403,6 +480,7 @@ constexpr JobField kFields[] = {
     {'\0', "hetjobidset", "HET_JOB_ID_SET", kCut, kCut, het_job_id_set},
     {'\0', "hetjoboffset", "HET_JOB_OFFSET", kCut, kCut, het_job_offset},
     {'\0', "lastschedeval", "LAST_SCHED_EVAL", kCut, kCut, not_available},
+    {'\0', "licensesalloc", "LICENSES_ALLOC", kCut, kCut, licenses_alloc},
     {'\0', "maxcpus", "MAX_CPUS", kCut, kCut, record_number<&JobRecord::num_cpus>},
     {'\0', "maxnodes", "MAX_NODES", kCut, kCut, max_nodes},
     {'\0', "mcslabel", "MCSLABEL", kCut, kCut, spec_text<&JobSpec::mcs_label>},
@@ -418,6 +496,9 @@ constexpr JobField kFields[] = {
     {'\0', "numtasks", "TASKS", kCut, kCut, record_number<&JobRecord::num_tasks>},
     {'\0', "origin", "ORIGIN", kCut, kCut, no_federation},
     {'\0', "originraw", "ORIGIN_RAW", kCut, kCut, no_federation},
+    {'\0', "packjobid", "HET_JOB_ID", kCut, kCut, het_job_id},
+    {'\0', "packjobidset", "HET_JOB_ID_SET", kCut, kCut, het_job_id_set},
+    {'\0', "packjoboffset", "HET_JOB_OFFSET", kCut, kCut, het_job_offset},
     {'\0', "pendingtime", "PENDING_TIME", kCut, kCut, pending_time},
     {'\0', "preempttime", "PREEMPT_TIME", kCut, kCut, not_available},
     {'\0', "prefer", "PREFER", kCut, kCut, spec_text<&JobSpec::prefer>},
@@ -432,6 +513,7 @@ constexpr JobField kFields[] = {
     {'\0', "siblingsactiveraw", "ACTIVE_SIBLINGS_RAW", kCut, kCut, no_federation},
     {'\0', "siblingsviable", "VIABLE_SIBLINGS", kCut, kCut, no_federation},
     {'\0', "siblingsviableraw", "VIALBLE_SIBLINGS_RAW", kCut, kCut, no_federation},  // Slurm's spelling
+    {'\0', "segmentsize", "SEGMENT_SIZE", kCut, kCut, segment_size},
     {'\0', "sperboard", "SOCKETS_PER_BOARD", kCut, kCut, zero},
     {'\0', "stderr", "STDERR", kCut, kCut, standard_error},
     {'\0', "stdin", "STDIN", kCut, kCut, standard_input},
@@ -450,8 +532,16 @@ constexpr JobField kFields[] = {
 
 }  // namespace
 
+// %s is the sluid since 26.05; before, it tells nothing here.
 std::span<const JobField> job_fields() {
-  return kFields;
+  if (spoken_release() < kSlurm26) return kFields;
+  static const auto kNewest = [] {
+    auto fields = std::to_array(kFields);
+    *std::find_if(fields.begin(), fields.end(), [](const JobField& field) { return field.letter == 's'; }) = {
+        's', "sluid", "SLUID", kCut, kCut, sluid};
+    return fields;
+  }();
+  return kNewest;
 }
 
 }  // namespace minke::view

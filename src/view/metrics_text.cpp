@@ -16,13 +16,14 @@
 #include "model/job_terms.pb.h"
 #include "model/measurement.pb.h"
 #include "text/hostlist.h"
+#include "view/exporter_names.h"
 #include "view/node_text.h"
 
 namespace minke::view {
 
 namespace {
 
-using Labels = std::vector<std::pair<std::string_view, std::string>>;
+using Labels = MetricLabels;
 
 // All samples of one metric are together, below its description.
 class Text {
@@ -134,7 +135,7 @@ void add_users(Text& text, const MetricsFacts& facts) {
     if (!count.account().empty()) accounts[count.account()] = true;
   }
   for (const auto& [name, known] : users)
-    add_jobs(text, facts, "slurm_user_jobs", {{"username", name}},
+    add_jobs(text, facts, "slurm_user_jobs", {{"username", name}, {"user", name}},
              [&name = name](const api::JobCount& count) { return count.user() == name; });
   for (const auto& [name, known] : accounts)
     add_jobs(text, facts, "slurm_account_jobs", {{"account", name}},
@@ -275,6 +276,10 @@ std::string metrics_text(const MetricsFacts& facts, std::string_view path) {
   if (wants("/metrics/partitions")) add_partitions(text, facts);
   if (wants("/metrics/scheduler")) add_scheduler(text, facts);
   if (wants("/metrics/usage")) add_usage(text, facts);
+  if (wants("/metrics/exporter"))
+    add_exporter_names(facts,
+                       [&text](const std::string& name, std::string_view help, const MetricLabels& labels,
+                               double value) { text.add(name, help, labels, value); });
   return known ? text.take() + "# EOF\n" : "";
 }
 

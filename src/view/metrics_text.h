@@ -1,5 +1,6 @@
 // The daemon's data in the format of Prometheus: the names of Slurm 25.11's own metrics for the cluster,
-// those of slurm-job-exporter for running jobs. Pure.
+// those of slurm-job-exporter for running jobs, and those of prometheus-slurm-exporter (exporter_names.h).
+// Pure.
 #pragma once
 
 #include <string>
@@ -20,7 +21,8 @@ struct MetricsFacts {
 };
 
 // `path`: "/metrics" for all of them; "/metrics/jobs", "/metrics/jobs-users-accts", "/metrics/nodes",
-// "/metrics/partitions", "/metrics/scheduler", "/metrics/usage" for one kind. Else returns nothing.
+// "/metrics/partitions", "/metrics/scheduler", "/metrics/usage", "/metrics/exporter" for one kind. Else
+// returns nothing.
 std::string metrics_text(const MetricsFacts& facts, std::string_view path);
 
 }  // namespace minke::view

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/version.h"
 #include "model/cluster.pb.h"
 #include "text/duration.h"
 #include "text/hostlist.h"
@@ -19,6 +20,9 @@ using model::PartitionRecord;
 
 void none(const NodeLine&, const Context&, std::string& out) {
   out += "(null)";
+}
+void no_reservation(const NodeLine& line, const Context& context, std::string& out) {
+  if (context.release < kSlurm24) none(line, context, out);
 }
 void all(const NodeLine&, const Context&, std::string& out) {
   out += "all";
@@ -211,8 +215,14 @@ void gres(const NodeLine& line, const Context&, std::string& out) {
     append_gres_offer(out, line.nodes.front()->gres());
   }
 }
-void gres_used(const NodeLine& line, const Context&, std::string& out) {
-  if (!line.nodes.empty()) append_gres_used(out, *line.nodes.front());
+void gres_used(const NodeLine& line, const Context& context, std::string& out) {
+  if (line.nodes.empty()) return;
+  const NodeRecord& node = *line.nodes.front();
+  if (node.gres().empty() && context.release >= kSlurm24) {
+    out += "(null)";
+  } else {
+    append_gres_used(out, node);
+  }
 }
 void node_list(const NodeLine& line, const Context&, std::string& out) {
   std::vector<std::string> names;
@@ -242,7 +252,7 @@ constexpr TableField<NodeLine> kFields[] = {
     {'f', "features", "AVAIL_FEATURES", kCut, kCut, features},
     {'g', "groups", "GROUPS", kCut, kCut, all},
     {'h', "oversubscribe", "OVERSUBSCRIBE", kCut, kCut, oversubscribe},
-    {'i', "reservation", "RESERVATION", kCut, kCut, none},
+    {'i', "reservation", "RESERVATION", kCut, kCut, no_reservation},
     {'l', "time", "TIMELIMIT", kCut, kCut, time_limit},
     {'m', "memory", "MEMORY", kCut, kCut, least_of<&NodeRecord::memory_mib>},
     {'n', "nodehost", "HOSTNAMES", kCut, kSpill, host_name},

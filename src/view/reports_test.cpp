@@ -276,7 +276,7 @@ TEST(Sstat, ShowsWhatTheTasksUse) {
   EXPECT_EQ(line("tresusageinmax", true), "cpu=00:00:09,fs/disk=6977,mem=2784K,pages=0,vmem=2920K\n");
   EXPECT_EQ(line("tresusageinmaxnode", true), "cpu=n2,fs/disk=n1,mem=n2,pages=n1,vmem=n1\n");
   EXPECT_TRUE(step_usage_help_format().starts_with(
-      "AveCPU              AveCPUFreq          AveDiskRead         AveDiskWrite       \n"));
+      "AllocTRES           AveCPU              AveCPUFreq          AveDiskRead        \n"));
 }
 
 class Sreport : public ::testing::Test {

@@ -102,12 +102,18 @@ void append_reservation_block(std::string& out, const ReservationRecord& reserva
       .end();
   for (const std::string& line : core_lines) block.put("{}", line).end();
   block.put("TRES={}", cpus == 0 ? "(null)" : "cpu=" + std::to_string(cpus)).end();
+  if (context.release >= kSlurm26)
+    block
+        .put("AllowedPartitions={} QOS={}", or_null(joined(reservation.allowed_partitions())),
+             or_null(joined(reservation.qos(), reservation.qos_denied() ? "-" : "")))
+        .end();
   block
-      .put("Users={} Groups={} Accounts={} Licenses={} State={} BurstBuffer=(null) Watts=n/a",
+      .put("Users={} Groups={} Accounts={} Licenses={} State={} BurstBuffer=(null){}",
            or_null(joined(reservation.users(), reservation.users_denied() ? "-" : "")),
            or_null(joined(reservation.groups())),
            or_null(joined(reservation.accounts(), reservation.accounts_denied() ? "-" : "")),
-           or_null(reservation.licenses()), state_of(reservation, context.now))
+           or_null(reservation.licenses()), state_of(reservation, context.now),
+           context.release < kSlurm24 ? " Watts=n/a" : "")
       .end();
   block.put("MaxStartDelay=(null)");
   if (!reservation.comment().empty()) {

@@ -11,9 +11,11 @@
 #include "model/step_record.pb.h"
 #include "model/usage.pb.h"
 #include "text/duration.h"
+#include "text/sluid.h"
 #include "text/state.h"
 #include "view/metered.h"
 #include "view/sacct.h"
+#include "view/sharing.h"
 
 namespace minke::view {
 namespace {
@@ -77,11 +79,26 @@ void append_mib(uint64_t mib, const Context& context, std::string& out) {
 }
 
 // --- the fields ---
+void exclusive(const Line& line, const Context&, std::string& out) {
+  if (line.step == nullptr) out += exclusive_text(line.job->spec());
+}
+void oversubscribe(const Line& line, const Context&, std::string& out) {
+  if (line.step == nullptr) out += line.job->spec().oversubscribe() ? "YES" : "NO";
+}
+void segment_size(const Line& line, const Context&, std::string& out) {
+  if (line.step == nullptr && line.job->spec().has_segment_size())
+    append_number(out, line.job->spec().segment_size());
+}
+// A job that is requeued begins a record of its own: the id with which it began is that of its line.
+void sluid(const Line& line, const Context&, std::string& out) {
+  out += text::format_sluid(*line.job);
+}
 void account(const Line& line, const Context&, std::string& out) {
   out += line.job->account();
 }
-void alloc_cpus(const Line& line, const Context&, std::string& out) {
-  append_number(out, cpus(line));
+void alloc_cpus(const Line& line, const Context& context, std::string& out) {
+  const bool nothing = line.step == nullptr && !was_allocated(*line.job);
+  append_number(out, nothing && context.display.release >= kSlurm24 ? 0 : cpus(line));
 }
 // Whole nodes have more CPUs than requested.
 uint32_t requested_cpus_of(const JobRecord& job) {
@@ -389,6 +406,7 @@ constexpr SacctField kFields[] = {
     {"ElapsedRaw", 10, kSpill, elapsed_raw},
     {"Eligible", 19, kCut, eligible},
     {"End", 19, kCut, end},
+    {"Exclusive", 14, kPlus, exclusive},
     {"ExitCode", 8, kPlus, exit_code},
     {"Extra", 10, kPlus, spec_text<&JobSpec::extra>},
     {"FailedNode", 20, kPlus, nothing},
@@ -423,6 +441,8 @@ constexpr SacctField kFields[] = {
     {"NNodes", 8, kSpill, node_count},
     {"NodeList", 15, kPlus, node_list},
     {"NTasks", 8, kSpill, task_count},
+    {"OriginalSLUID", 14, kPlus, sluid},
+    {"OverSubscribe", 14, kPlus, oversubscribe},
     {"Partition", 10, kPlus, job_text<&JobRecord::partition>},
     {"Planned", 10, kSpill, planned<false, false>},
     {"PlannedCPU", 10, kSpill, planned<false, true>},
@@ -442,10 +462,13 @@ constexpr SacctField kFields[] = {
     {"ReqTRES", 10, kPlus, tres<true>},
     {"Reservation", 20, kPlus, spec_text<&JobSpec::reservation>},
     {"ReservationId", 8, kPlus, nothing},
+    {"ReqReservation", 20, kPlus, spec_text<&JobSpec::reservation>},
     {"Reserved", 10, kSpill, planned<false, false>},
     {"Restarts", 8, kSpill, job_number<&JobRecord::restarts>},
     {"ResvCPU", 10, kSpill, planned<false, true>},
     {"ResvCPURAW", 10, kSpill, planned<true, true>},
+    {"SegmentSize", 11, kSpill, segment_size},
+    {"SLUID", 14, kPlus, sluid},
     {"Start", 19, kCut, start},
     {"State", 10, kPlus, state},
     {"StdErr", 20, kPlus, job_text<&JobRecord::stderr_path>},

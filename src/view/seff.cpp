@@ -8,11 +8,10 @@
 #include "api/accounting.pb.h"
 #include "model/job_record.pb.h"
 #include "model/job_state.pb.h"
-#include "model/step_record.pb.h"
-#include "model/usage.pb.h"
 #include "text/duration.h"
 #include "text/memory.h"
 #include "text/state.h"
+#include "view/efficiency.h"
 
 namespace minke::view {
 
@@ -51,33 +50,19 @@ std::string seff_report(const api::AccountedJob& accounted, const DisplayContext
     return out;
   }
 
-  const uint64_t used_microseconds = job.usage().user_microseconds() + job.usage().system_microseconds();
-  const int64_t used_seconds = static_cast<int64_t>((used_microseconds + 500000) / 1000000);
-  const int64_t wall_seconds = elapsed_seconds(job, context.now);
-  const int64_t core_seconds = wall_seconds * cores;
-  double memory_kib = static_cast<double>(job.usage().max_rss_kib());
-  for (const model::StepRecord& step : accounted.steps())
-    memory_kib = std::max(memory_kib,
-                          static_cast<double>(step.usage().max_rss_kib()) * std::max(1u, step.num_tasks()));
-  const double held_kib = static_cast<double>(job.memory_mib()) * 1024;
-
-  line("CPU Utilized: {}", text::format_seconds(used_seconds));
-  line(
-      "CPU Efficiency: {:.2f}% of {} core-walltime",
-      core_seconds == 0 ? 0.0 : 100.0 * static_cast<double>(used_seconds) / static_cast<double>(core_seconds),
-      text::format_seconds(core_seconds));
-  line("Job Wall-clock time: {}", text::format_seconds(wall_seconds));
-  line("Memory Utilized: {}", text::format_kib_seff(memory_kib));
-  line("Memory Efficiency: {:.2f}% of {}", held_kib == 0 ? 0.0 : 100.0 * memory_kib / held_kib,
-       text::format_kib_seff(held_kib));
-  if (const model::Usage::Gpus& gpus = job.usage().gpus(); gpus.count() != 0) {
-    line("GPU Efficiency: {:.2f}% of {} GPU{}", gpus.utilization() / gpus.count(), gpus.count(),
-         gpus.count() == 1 ? "" : "s");
-    line("GPU Memory Utilized: {}",
-         text::format_kib_seff(static_cast<double>(gpus.most_memory_bytes()) / 1024));
+  const Efficiency used = efficiency_of(accounted, context.now);
+  line("CPU Utilized: {}", text::format_seconds(used.cpu_seconds));
+  line("CPU Efficiency: {:.2f}% of {} core-walltime", used.cpu_percent(),
+       text::format_seconds(used.core_seconds));
+  line("Job Wall-clock time: {}", text::format_seconds(used.wall_seconds));
+  line("Memory Utilized: {}", text::format_kib_seff(used.memory_kib));
+  line("Memory Efficiency: {:.2f}% of {}", used.memory_percent(), text::format_kib_seff(used.held_kib));
+  if (used.gpus != 0) {
+    line("GPU Efficiency: {:.2f}% of {} GPU{}", used.gpu_percent, used.gpus, used.gpus == 1 ? "" : "s");
+    line("GPU Memory Utilized: {}", text::format_kib_seff(used.gpu_memory_kib));
   }
-  if (const uint64_t joules = job.usage().energy_joules(); joules != 0)
-    line("Energy Consumed: {} Joules ({:.2f} kWh)", joules, static_cast<double>(joules) / 3.6e6);
+  if (used.joules != 0)
+    line("Energy Consumed: {} Joules ({:.2f} kWh)", used.joules, static_cast<double>(used.joules) / 3.6e6);
   if (job.state() == model::JOB_RUNNING)
     line("WARNING: Efficiency statistics may be misleading for RUNNING jobs.");
   return out;

@@ -36,11 +36,13 @@ constexpr std::string_view kExactFields[] = {
     "cpusload", "sockets", "cores",   "threads"};
 
 constexpr std::string_view kStateWords[] = {
-    "alloc",    "allocated",  "cloud",    "comp",         "completing",    "down",        "drain",
-    "drained",  "draining",   "drng",     "error",        "fail",          "future",      "futr",
-    "idle",     "maint",      "mix",      "mixed",        "no_respond",    "npc",         "perfctrs",
-    "planned",  "power_down", "power_up", "powered_down", "powering_down", "powering_up", "reboot",
-    "reserved", "resv",       "unk",      "unknown"};
+    "alloc",      "allocated",    "block",         "blocked",        "cloud",    "comp",
+    "completing", "down",         "drain",         "drained",        "draining", "drng",
+    "error",      "external",     "dynamic_norm",  "dynamic_future", "fail",     "future",
+    "futr",       "idle",         "inval",         "maint",          "mix",      "mixed",
+    "no_respond", "npc",          "perfctrs",      "planned",        "plnd",     "power_down",
+    "power_up",   "powered_down", "powering_down", "powering_up",    "reboot",   "reboot^",
+    "reserved",   "resv",         "unk",           "unknown"};
 
 bool contains(const auto& values, std::string_view value) {
   return std::find(std::begin(values), std::end(values), value) != std::end(values);
@@ -194,7 +196,8 @@ class LineGroups {
       : options_(options), context_(context) {
     shows_partitions_ = table.shows("partition") || table.shows("partitionname");
     for (const auto& field : node_fields()) {
-      if (!table.shows(field.name)) continue;
+      // Documents tell the use of GPUs, whatever the format.
+      if (!table.shows(field.name) && (!options.document || field.name != "gresused")) continue;
       if (contains(kPartitionFields, field.name)) partition_fields_.push_back(&field);
       if (contains(kNodeFields, field.name) || (options.exact && contains(kExactFields, field.name)))
         node_fields_.push_back(&field);
@@ -296,8 +299,10 @@ Table<NodeLine> node_table(const SinfoOptions& options, std::span<const NodeReco
       format += options.long_list ? " %.11T %4c %.8z %.6m %.8d %.6w %.8f %20E" : " %6t";
     } else {
       format = "%" + partition;
-      format +=
-          options.long_list ? " %.5a %.10l %.10s %.4r %.8h %.10g %.6D %.11T %N" : " %.5a %.10l %.6D %.6t %N";
+      const bool reserved = spoken_release() >= kSlurm24;
+      format += !options.long_list ? " %.5a %.10l %.6D %.6t %N"
+                : reserved         ? " %.5a %.10l %.10s %.4r %.8h %.10g %.6D %.11T %.11i %N"
+                                   : " %.5a %.10l %.10s %.4r %.8h %.10g %.6D %.11T %N";
     }
   }
   return Table<NodeLine>::from_short_format(node_fields(), format, problems);

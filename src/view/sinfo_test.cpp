@@ -100,11 +100,15 @@ TEST_F(Sinfo, SummaryLongAndNodeFormats) {
   nodes_[1].set_allocated_cpus(4);
   options = SinfoOptions();
   options.long_list = true;
-  EXPECT_EQ(listing(options),
-            "PARTITION AVAIL  TIMELIMIT   JOB_SIZE ROOT OVERSUBS     GROUPS  NODES       STATE NODELIST\n"
-            "main*        up   infinite 1-infinite   no       NO        all      1       mixed n3\n"
-            "main*        up   infinite 1-infinite   no       NO        all      2   allocated n[1-2]\n"
-            "short        up    3:00:00 1-infinite   no       NO        all      2   allocated n[1-2]\n");
+  context_.release = kSlurm26;
+  EXPECT_EQ(
+      listing(options),
+      "PARTITION AVAIL  TIMELIMIT   JOB_SIZE ROOT OVERSUBS     GROUPS  NODES       STATE RESERVATION "
+      "NODELIST\n"
+      "main*        up   infinite 1-infinite   no       NO        all      1       mixed             n3\n"
+      "main*        up   infinite 1-infinite   no       NO        all      2   allocated             n[1-2]\n"
+      "short        up    3:00:00 1-infinite   no       NO        all      2   allocated             "
+      "n[1-2]\n");
   options.node_oriented = true;
   EXPECT_EQ(listing(options),
             "NODELIST   NODES PARTITION       STATE CPUS    S:C:T MEMORY TMP_DISK WEIGHT AVAIL_FE REASON     "

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include <algorithm>
 #include <iterator>
 #include <tuple>
@@ -10,6 +12,7 @@
 #include "model/job_record.pb.h"
 #include "model/job_state.pb.h"
 #include "text/number.h"
+#include "text/sluid.h"
 
 namespace minke::view {
 namespace {
@@ -19,6 +22,10 @@ using Line = PriorityLine;
 
 constexpr const char* kLongFormat =
     "%.15i %9r %.8u %.10Y %.10S %.10A %.10B %.10F %.10J %.10P %.10Q %.11N %.20T";
+constexpr const char* kNewLongFormat =
+    "%.15i %9r %.8u %.8o %.10Y %.10S %.10A %.10B %.10F %.10J %.10P %.10n %.10Q %.11N %.20T";
+constexpr const char* kNewLongNormalizedFormat =
+    "%.15i %9r %.8u %.8o %10y %10a %10b %10f %10j %10p %10n %10q %20t";
 constexpr const char* kLongNormalizedFormat = "%.15i %9r %.8u %10y %10a %10b %10f %10j %10p %10q %.20t";
 
 double normalized(uint32_t priority) {
@@ -55,7 +62,7 @@ template <auto get_factor, auto get_weight>
 void weighted(const Line& line, const Context&, std::string& out) {
   const double weight = line.weights == nullptr ? 0 : (line.weights->*get_weight)();
   const double factor = line.job == nullptr ? 1 : line.parts == nullptr ? 0 : (line.parts->*get_factor)();
-  append_number(out, static_cast<uint64_t>(weight * factor));
+  append_number(out, static_cast<int64_t>(std::nearbyint(weight * factor)));  // as printf's %.0f
 }
 template <auto get_factor, auto get_weight>
 void normal_factor(const Line& line, const Context&, std::string& out) {
@@ -65,6 +72,15 @@ void normal_factor(const Line& line, const Context&, std::string& out) {
     fmt::format_to(std::back_inserter(out), "{:.7f}",
                    line.parts == nullptr ? 0.0 : (line.parts->*get_factor)());
   }
+}
+void qos_name(const Line& line, const Context&, std::string& out) {
+  if (line.job != nullptr) append_or_null(out, line.job->qos());
+}
+void account(const Line& line, const Context&, std::string& out) {
+  if (line.job != nullptr) append_or_null(out, line.job->account());
+}
+void sluid(const Line& line, const Context&, std::string& out) {
+  if (line.job != nullptr) out += text::format_sluid(*line.job);
 }
 void nice(const Line& line, const Context&, std::string& out) {
   if (line.job != nullptr) append_number(out, line.job->spec().nice());
@@ -85,6 +101,7 @@ void tres(const Line& line, const Context&, std::string& out) {
 constexpr Overflow kCut = Overflow::kCut;
 constexpr Overflow kSpill = Overflow::kSpill;
 
+// In the order of --helpformat.
 constexpr TableField<Line> kFields[] = {
     {'a', "age_normalized", "AGE", kCut, kCut,
      normal_factor<&api::JobPriority::age, &api::PriorityWeights::age>},
@@ -103,21 +120,24 @@ constexpr TableField<Line> kFields[] = {
      normal_factor<&api::JobPriority::job_size, &api::PriorityWeights::job_size>},
     {'J', "jobsize", "JOBSIZE", kCut, kCut,
      weighted<&api::JobPriority::job_size, &api::PriorityWeights::job_size>},
+    {'n', "qosname", "QOSNAME", kCut, kCut, qos_name},
     {'N', "nice", "NICE", kCut, kCut, nice},
+    {'o', "account", "ACCOUNT", kCut, kCut, account},
     {'p', "partition_normalized", "PARTITION", kCut, kCut,
      normal_factor<&api::JobPriority::partition_factor, &api::PriorityWeights::partition>},
     {'P', "partition_factor", "PARTITION", kCut, kCut,
      weighted<&api::JobPriority::partition_factor, &api::PriorityWeights::partition>},
+    {'r', "partition", "PARTITION", kCut, kCut, partition},
+    {'S', "site", "SITE", kCut, kCut, site},
     {'q', "qos_normalized", "QOS", kCut, kCut,
      normal_factor<&api::JobPriority::qos_factor, &api::PriorityWeights::qos>},
     {'Q', "qos", "QOS", kCut, kCut, weighted<&api::JobPriority::qos_factor, &api::PriorityWeights::qos>},
-    {'r', "partition", "PARTITION", kCut, kCut, partition},
-    {'S', "site", "SITE", kCut, kCut, site},
-    {'t', "tres_normalized", "TRES", kCut, kCut, tres},
-    {'T', "tres", "TRES", kCut, kCut, tres},
+    {'s', "sluid", "SLUID", kCut, kCut, sluid},
     {'u', "user", "USER", kCut, kCut, user},
     {'y', "priority_normalized", "PRIORITY", kCut, kCut, normal_priority},
     {'Y', "priority", "PRIORITY", kSpill, kCut, priority},
+    {'t', "tres_normalized", "TRES", kCut, kCut, tres},
+    {'T', "tres", "TRES", kCut, kCut, tres},
 };
 
 // As Slurm: a column for each factor with a weight.
@@ -145,7 +165,9 @@ std::vector<PriorityLine> priority_lines(std::span<const model::JobRecord* const
                                          const SprioOptions& options) {
   std::vector<PriorityLine> lines;
   for (const model::JobRecord* job : jobs) {
-    if (job->state() != model::JOB_PENDING || job->priority() == 0) continue;
+    // Only what is eligible competes.
+    const bool later = job->reason() == model::WAIT_DEPENDENCY || job->reason() == model::WAIT_TIME;
+    if (later || job->state() != model::JOB_PENDING || job->priority() == 0) continue;
     for (std::string_view name : text::split(job->partition(), ',')) {
       if (options.partitions.empty() ||
           std::find(options.partitions.begin(), options.partitions.end(), name) != options.partitions.end())
@@ -160,11 +182,24 @@ std::vector<PriorityLine> priority_lines(std::span<const model::JobRecord* const
 
 Table<PriorityLine> priority_table(const SprioOptions& options, std::vector<std::string>& problems,
                                    const api::PriorityWeights* weights) {
+  const bool old = options.release < kSlurm24;  // without accounts and names of QOS
   const std::string format = options.format       ? *options.format
                              : !options.long_list ? short_format(options, weights)
-                             : options.normalized ? kLongNormalizedFormat
-                                                  : kLongFormat;
+                             : options.normalized ? old ? kLongNormalizedFormat : kNewLongNormalizedFormat
+                             : old                ? kLongFormat
+                                                  : kNewLongFormat;
   return Table<PriorityLine>::from_short_format(kFields, format, problems);
+}
+
+std::string priority_help_format() {
+  std::string out;
+  size_t shown = 0;
+  for (const TableField<Line>& field : kFields) {
+    out.append(1, '%').append(1, field.letter).append(4, ' ');
+    if (++shown % 8 == 0) out += '\n';
+  }
+  if (shown % 8 != 0) out += '\n';
+  return out;
 }
 
 void describe_priority(Document& document, const PriorityLine& line, const DisplayContext& context) {

@@ -40,6 +40,7 @@ struct SprioOptions {
   bool normalized = false;
   bool weights = false;
   bool show_user = false;  // users were named
+  int release = kSlurm22;
 };
 
 // Returns a line for each pending job that is not held, and each of its partitions.
@@ -49,6 +50,8 @@ std::vector<PriorityLine> priority_lines(std::span<const model::JobRecord* const
 // here; `weights`: null where none does.
 Table<PriorityLine> priority_table(const SprioOptions& options, std::vector<std::string>& problems,
                                    const api::PriorityWeights* weights = nullptr);
+// The letters of --format, eight a line.
+std::string priority_help_format();
 void describe_priority(Document& document, const PriorityLine& line, const DisplayContext& context);
 
 }  // namespace minke::view

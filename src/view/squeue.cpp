@@ -16,7 +16,7 @@ namespace {
 constexpr const char* kDefaultFormat = "%.18i %.9P %.8j %.8u %.2t %.10M %.6D %R";
 constexpr const char* kLongFormat = "%.18i %.9P %.8j %.8u %.8T %.10M %.9l %.6D %R";
 constexpr const char* kStartFormat = "%.18i %.9P %.8j %.8u %.2t %.19S %.6D %20Y %R";
-constexpr const char* kStateFormat = "%.18i %.9T";
+constexpr const char* kStateFormat = "%.18i %.2t";
 
 // The fields that QueryJobsRequest::brief brings.
 constexpr std::string_view kBriefFields[] = {
@@ -35,7 +35,7 @@ bool state_selected(const model::JobRecord& job, const SqueueOptions& options) {
   if (options.all_states) return true;
   if (options.filter_states)
     return contains(options.states, job.state()) || (options.completing_state && job.completing()) ||
-           (options.configuring_state && job.configuring());
+           (options.configuring_state && job.configuring()) || (options.stopped_state && is_stopped(job));
   if (options.start) return job.state() == model::JOB_PENDING;
   return !is_finished(job.state()) || job.completing();
 }
@@ -125,6 +125,17 @@ void add_lines(const model::JobRecord& job, const SqueueOptions& options, std::v
 }
 
 // A pending job may name several partitions.
+// Whether it asks for a license of such a name, of however many.
+bool has_license(const model::JobRecord& job, const std::vector<std::string>& names) {
+  std::string_view asked = job.spec().licenses();
+  while (!asked.empty()) {
+    const std::string_view one = asked.substr(0, asked.find_first_of(",;|"));
+    asked.remove_prefix(std::min(asked.size(), one.size() + 1));
+    if (contains(names, std::string(one.substr(0, one.find_first_of(":=*"))))) return true;
+  }
+  return false;
+}
+
 bool in_partitions(const model::JobRecord& job, const std::vector<std::string>& partitions) {
   for (std::string_view partition : text::split(job.partition(), ','))
     if (contains(partitions, partition)) return true;
@@ -234,7 +245,7 @@ api::JobFilter job_filter(const SqueueOptions& options) {
         return is_finished(state) && state != model::JOB_REQUEUED;  // which no job in the queue is
       });
   filter.set_all_states(any_state);
-  if (!any_state && options.configuring_state && !options.states.empty())
+  if (!any_state && (options.configuring_state || options.stopped_state) && !options.states.empty())
     filter.add_states(model::JOB_RUNNING);
   if (!any_state)
     for (model::JobState state : options.states) filter.add_states(state);
@@ -257,7 +268,7 @@ Result<std::vector<JobLine>> job_lines(std::span<const model::JobRecord* const> 
     }
     if (!options.partitions.empty() && !in_partitions(*job, options.partitions)) continue;
     if (!options.reservations.empty() && !contains(options.reservations, job->spec().reservation())) continue;
-    if (!options.licenses.empty() && !contains(options.licenses, job->spec().licenses())) continue;
+    if (!options.licenses.empty() && !has_license(*job, options.licenses)) continue;
     add_lines(*job, options, lines);
   }
   return sorted(std::move(lines), *keys, context);

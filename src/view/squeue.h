@@ -45,14 +45,17 @@ struct SqueueOptions {
   std::optional<std::string> clusters;  // -M
   bool nothing = false;                 // a filter without a name in it: it matches no job
   bool all_states = false;
+  bool all_partitions = false;    // those that are hidden, too
   bool completing_state = false;  // COMPLETING named among the states
   bool configuring_state = false;
+  bool stopped_state = false;
   bool filter_states = false;  // any named
   bool show_steps = false;
   bool array = false;
   bool per_partition = false;                                    // --priority
   std::map<std::string, uint32_t, std::less<>> partition_tiers;  // with per_partition, by the command
   bool long_list = false;
+  bool expand_patterns = false;  // names of files in place of their patterns
   bool start = false;
   bool no_header = false;
   bool no_convert = false;

@@ -18,7 +18,7 @@ namespace {
 
 // One line of a report; the report determines which fields are used.
 struct Row {
-  std::string account, login, proper, wckey, tres;
+  std::string account, login, proper, qos, wckey, tres;
   double used = 0, allocated = 0, idle = 0, planned = 0, reported = 0;
   double total = 0;  // 100 % for percentages
 };
@@ -77,6 +77,7 @@ constexpr Field kFields[] = {
     {"Planned", 8, kSpill, amount_of<&Row::planned>},
     {"PlannedDown", 8, kSpill, zero, "PLND Down"},
     {"Proper", 15, kPlus, text_of<&Row::proper>, "Proper Name"},
+    {"QOS", 12, kPlus, text_of<&Row::qos>},
     {"Reported", 8, kSpill, amount_of<&Row::reported>},
     {"TresName", 14, kPlus, text_of<&Row::tres>, "TRES Name"},
     {"Used", 8, kSpill, amount_of<&Row::used>},
@@ -123,6 +124,8 @@ std::string default_format(const ReportOptions& options) {
   switch (options.report) {
     case Report::kAccountUtilizationByUser:
       return "Cluster,Account,Login,Proper," + last;
+    case Report::kAccountUtilizationByQos:
+      return "Cluster,Account,QOS," + last;
     case Report::kUserUtilizationByAccount:
     case Report::kTopUsage:
       return "Cluster,Login,Proper,Account," + last;
@@ -177,6 +180,8 @@ void Tally::add_size(const model::JobRecord& job, double seconds) {
 
 Tally::Key Tally::key_of(const model::JobRecord& job) const {
   switch (options_.report) {
+    case Report::kAccountUtilizationByQos:
+      return {account_of(job), job.qos().empty() ? "normal" : job.qos()};
     case Report::kUserUtilizationByAccount:
       return {job.user_name(), account_of(job)};
     case Report::kTopUsage:
@@ -227,6 +232,7 @@ class Tally::Lines {
   void cluster();
   void accounts_and_users();
   void users();  // or their wckeys
+  void accounts_and_qos();
 
  private:
   void print(const Row& row) {
@@ -284,6 +290,15 @@ void Tally::Lines::accounts_and_users() {
   }
 }
 
+void Tally::Lines::accounts_and_qos() {
+  for (const auto& [key, used] : tally_.used_) {
+    Row row;
+    row.account = key.first;
+    row.qos = key.second;
+    print(row, used);
+  }
+}
+
 void Tally::Lines::users() {
   const ReportOptions& options = tally_.options_;
   std::vector<std::pair<Key, TresSeconds>> lines(tally_.used_.begin(), tally_.used_.end());
@@ -326,6 +341,9 @@ Result<std::string> Tally::print(const ClusterSize& cluster) const {
       break;
     case Report::kAccountUtilizationByUser:
       lines.accounts_and_users();
+      break;
+    case Report::kAccountUtilizationByQos:
+      lines.accounts_and_qos();
       break;
     default:
       lines.users();

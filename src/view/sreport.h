@@ -23,6 +23,7 @@ namespace minke::view {
 
 enum class Report {
   kAccountUtilizationByUser,
+  kAccountUtilizationByQos,
   kUserUtilizationByAccount,
   kUserUtilizationByWckey,
   kWckeyUtilizationByUser,

@@ -34,6 +34,8 @@ std::string title_of(const ReportOptions& options) {
   switch (options.report) {
     case Report::kAccountUtilizationByUser:
       return "Cluster/Account/User Utilization";
+    case Report::kAccountUtilizationByQos:
+      return "Cluster/Account/QOS Utilization";
     case Report::kUserUtilizationByAccount:
       return "Cluster/User/Account Utilization";
     case Report::kUserUtilizationByWckey:

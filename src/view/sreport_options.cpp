@@ -21,6 +21,7 @@ struct NamedReport {
 // An abbreviated name means the first match in this order.
 constexpr NamedReport kReports[] = {
     {"cluster", "AccountUtilizationByUser", Report::kAccountUtilizationByUser},
+    {"cluster", "AccountUtilizationByQOS", Report::kAccountUtilizationByQos},
     {"cluster", "UserUtilizationByAccount", Report::kUserUtilizationByAccount},
     {"cluster", "UserUtilizationByWckey", Report::kUserUtilizationByWckey},
     {"cluster", "Utilization", Report::kClusterUtilization},
@@ -156,7 +157,8 @@ Result<Report> find_report(std::string_view group, std::string_view name) {
   std::string message = "Not valid report " + std::string(name) + "\n";
   if (group == "cluster")
     message +=
-        "Valid cluster reports are, \"AccountUtilizationByUser\", \"UserUtilizationByAccount\", "
+        "Valid cluster reports are, \"AccountUtilizationByUser\", \"AccountUtilizationByQOS\", "
+        "\"UserUtilizationByAccount\", "
         "\"UserUtilizationByWckey\", \"Utilization\", and \"WCKeyUtilizationByUser\"";
   if (group == "job")
     message += "Valid job reports are, \"SizesByAccount, SizesByAccountAndWcKey, and SizesByWckey\"";

@@ -227,7 +227,8 @@ std::vector<ShareLine> share_lines(const std::string& user, const ShareUsage& us
   std::vector<ShareLine> lines;
   const double used = usage.cpu_seconds > 0 ? 1 : 0;
   if (!users_only) lines.push_back({"root", "", &usage, 0, used});
-  if (!user.empty()) lines.push_back({users_only ? "root" : " root", user, &usage, 1, used});
+  if (!user.empty())
+    lines.push_back({users_only ? "root" : " root", user, &usage, 1, used, std::nullopt, "root"});
   return lines;
 }
 
@@ -244,7 +245,8 @@ std::vector<ShareLine> share_tree_lines(const api::AccountsReply& reply, const S
                      .usage = &usage.emplace_back(usage_of(reply, i)),
                      .norm_shares = tree.norm_shares(i),
                      .norm_usage = tree.norm_usage(i),
-                     .rank = tree.rank(i)});
+                     .rank = tree.rank(i),
+                     .parent = one.user().empty() ? one.parent_account() : one.account()});
   }
   return lines;
 }
@@ -256,36 +258,46 @@ void describe_share(Document& document, const ShareLine& line, const DisplayCont
   document.integer("id", line.rank ? line.rank->id : is_user(line) ? 2 : 1);
   document.text("cluster", context.cluster_name);
   document.text("name", name);
-  document.text("parent", is_user(line) ? "root" : "");
+  const bool is_root = line.parent.empty();  // it has no share of anything
+  document.text("parent", line.parent);
   document.text("partition", "");
   document.real_number("shares_normalized", line.norm_shares);
-  document.number("shares", line.rank ? line.rank->shares : 1);
+  document.number("shares",
+                  is_root ? std::nullopt : std::optional<int64_t>(line.rank ? line.rank->shares : 1));
   document.begin_object("tres");
-  for (const char* key : {"run_seconds", "group_minutes", "usage"}) {
+  const std::pair<const char*, double> values[] = {{"cpu", line.usage->cpu_minutes},
+                                                   {"mem", line.usage->memory_minutes},
+                                                   {"energy", 0},
+                                                   {"node", line.usage->node_minutes},
+                                                   {"billing", 0},
+                                                   {"fs/disk", 0},
+                                                   {"vmem", 0},
+                                                   {"pages", 0},
+                                                   {"gres/gpu", line.usage->gpu_minutes}};
+  const auto list = [&](std::string_view key, auto write) {
     document.begin_array(key);
-    if (std::string_view(key) == "run_seconds") {
-      const std::pair<const char*, double> values[] = {{"cpu", line.usage->cpu_minutes},
-                                                       {"mem", line.usage->memory_minutes},
-                                                       {"node", line.usage->node_minutes},
-                                                       {"gres/gpu", line.usage->gpu_minutes}};
-      for (const auto& [tres, minutes] : values) {
-        document.begin_object();
-        document.text("name", tres);
-        document.number("value", std::llround(minutes * 60));
-        document.end();
-      }
+    for (const auto& [tres, minutes] : values) {
+      document.begin_object();
+      document.text("name", tres);
+      write(minutes);
+      document.end();
     }
     document.end();
-  }
+  };
+  list("run_seconds", [&](double minutes) { document.number("value", std::llround(minutes * 60)); });
+  list("group_minutes", [&](double) { document.number("value", std::nullopt, true); });
+  list("usage", [&](double) { document.real("value", 0); });
   document.end();
   document.real("effective_usage", line.rank       ? line.rank->effective_usage
                                    : is_user(line) ? line.norm_usage
                                                    : 1.0);
-  document.real_number("usage_normalized", line.norm_usage);
+  document.real_number("usage_normalized", is_root ? std::nullopt : std::optional(line.norm_usage));
   document.integer("usage", std::llround(std::floor(line.usage->cpu_seconds)));
   document.begin_object("fairshare");
-  document.real("factor", line.rank ? line.rank->factor.value_or(0) : 1.0);
-  document.real("level", std::isfinite(level_fair_share(line)) ? level_fair_share(line) : 0.0);
+  document.real("factor", is_root ? 0.0 : line.rank ? line.rank->factor.value_or(0) : 1.0);
+  const double level = level_fair_share(line);
+  document.real_number("level", is_root ? std::nullopt : std::optional(level),
+                       !is_root && !std::isfinite(level));
   document.end();
   document.begin_array("type");
   document.text(is_user(line) ? "USER" : "ASSOCIATION");

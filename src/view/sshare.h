@@ -52,6 +52,7 @@ struct ShareLine {
   double norm_shares = 0;
   double norm_usage = 0;
   std::optional<ShareRank> rank = std::nullopt;
+  std::string parent = {};  // the account above it
 };
 
 using ShareField = PrintField<ShareLine, DisplayContext>;

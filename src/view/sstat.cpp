@@ -171,7 +171,12 @@ void usage_out_place(const StepUsage& step, const Context& context, std::string&
 
 constexpr PrintFit kPlus = PrintFit::kPlus;
 
+void allocated(const StepUsage& step, const Context& context, std::string& out) {
+  append_tres(out, tres_of(step.step()), text::TresOrder::kByName, context);
+}
+
 constexpr StepUsageField kFields[] = {
+    {"AllocTRES", 10, kPlus, allocated},
     {"AveCPU", 10, kPlus, clock<average<cpu>>},
     {"AveCPUFreq", 10, kPlus, zero},
     {"AveDiskRead", 12, kPlus, disk<average<read_bytes>>},

@@ -5,7 +5,9 @@
 #include <utility>
 
 #include "model/job_record.pb.h"
+#include "model/job_spec.pb.h"
 #include "model/step_record.pb.h"
+#include "text/file_pattern.h"
 
 namespace minke::view {
 namespace {
@@ -71,6 +73,9 @@ void time_used(const StepLine& line, const Context& context, std::string& out) {
   int64_t end = line.step->end_time() != 0 ? line.step->end_time() : context.now;
   append_elapsed(out, line.step->start_time() == 0 ? 0 : end - line.step->start_time());
 }
+void container(const StepLine& line, const Context&, std::string& out) {
+  out += line.step->container().empty() ? "(null)" : line.step->container();
+}
 void user_id(const StepLine& line, const Context&, std::string& out) {
   append_number(out, line.job->uid());
 }
@@ -80,6 +85,14 @@ void user_name(const StepLine& line, const Context&, std::string& out) {
   } else {
     out += line.job->user_name();
   }
+}
+void container_id(const StepLine& line, const Context&, std::string& out) {
+  out += line.step->container_id().empty() ? "(null)" : line.step->container_id();
+}
+template <auto kPath>
+void stream(const StepLine& line, const Context& context, std::string& out) {
+  const std::string& path = (line.step->*kPath)();
+  out += context.expand_patterns ? step_file(line, path) : path;
 }
 void gres(const StepLine& line, const Context&, std::string& out) {
   append_gres_request(out, line.step->tres_gres(), "(null)");
@@ -104,7 +117,9 @@ constexpr TableField<StepLine> kFields[] = {
     {'\0', "arrayjobid", "ARRAY_JOB_ID", kCut, kCut, array_job_id},
     {'\0', "arraytaskid", "ARRAY_TASK_ID", kCut, kCut, array_task_id},
     {'\0', "cluster", "CLUSTER", kCut, kCut, cluster},
-    {'\0', "container", "CONTAINER", kCut, kCut, null},
+    {'\0', "container", "CONTAINER", kCut, kCut, container},
+    {'\0', "containerid", "CONTAINERID", kCut, kCut, container_id},
+    {'\0', "containertype", "CONTAINERTYPE", kCut, kCut, null},
     {'\0', "cpufreq", "CPU_FREQ", kCut, kCut, cpu_frequency},
     {'\0', "cpus-per-tres", "CPUS_PER_TRES", kCut, kCut, null},
     {'\0', "gres", "TRES_PER_JOB", kCut, kCut, gres},
@@ -115,6 +130,9 @@ constexpr TableField<StepLine> kFields[] = {
     {'\0', "nodelist", "NODELIST", kSpill, kSpill, nodes},
     {'\0', "numcpus", "NUM_CPUS", kCut, kCut, cpus},
     {'\0', "resvports", "RESERVED_PORTS", kCut, kCut, null},
+    {'\0', "stderr", "STDERR", kCut, kCut, stream<&model::StepRecord::stderr_path>},
+    {'\0', "stdin", "STDIN", kCut, kCut, stream<&model::StepRecord::stdin_path>},
+    {'\0', "stdout", "STDOUT", kCut, kCut, stream<&model::StepRecord::stdout_path>},
     {'\0', "stepstate", "STATE", kCut, kCut, state},
     {'\0', "tres-bind", "TRES_BIND", kCut, kCut, null},
     {'\0', "tres-freq", "TRES_FREQ", kCut, kCut, null},
@@ -169,6 +187,20 @@ int compare_by(char letter, const StepLine& left, const StepLine& right) {
 }
 
 }  // namespace
+
+std::string step_file(const StepLine& line, const std::string& pattern) {
+  if (pattern.empty()) return {};
+  text::FilePatternValues values;
+  values.job_id = line.job->job_id();
+  values.array_job_id = line.job->array_job_id();
+  if (line.job->has_array_task_id()) values.array_task_id = line.job->array_task_id();
+  values.step = std::to_string(line.step->step_id());
+  values.job_name = line.job->name().empty() ? line.job->spec().name() : line.job->name();
+  values.user_name = line.job->user_name();
+  values.host_name = line.step->node_list().substr(0, line.step->node_list().find_first_of("[,"));
+  const std::string path = text::expand_file_pattern(pattern, values);
+  return path.starts_with('/') ? path : line.job->spec().work_dir() + "/" + path;
+}
 
 Result<std::vector<StepLine>> step_lines(std::span<const model::StepRecord* const> steps,
                                          std::span<const model::JobRecord* const> jobs,

@@ -21,6 +21,9 @@ struct StepLine {
   const model::JobRecord* job = nullptr;
 };
 
+// The file of a stream of the step's first task, in the job's directory; empty for an empty pattern.
+std::string step_file(const StepLine& line, const std::string& pattern);
+
 // Pairs steps with their jobs (steps without one are left out), keeps those that the options
 // select, and sorts them.
 Result<std::vector<StepLine>> step_lines(std::span<const model::StepRecord* const> steps,

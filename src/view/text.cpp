@@ -1,11 +1,13 @@
 #include "view/text.h"
 
 #include <pwd.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
 #include <vector>
 
@@ -24,6 +26,7 @@
 namespace minke::view {
 DisplayContext display_context_from_environment() {
   DisplayContext context;
+  context.release = spoken_release();
   if (const char* format = std::getenv("SLURM_TIME_FORMAT")) context.time_format = format;
   if (const char* limit = std::getenv("SLURM_BITSTR_LEN"))
     context.task_list_limit = text::parse_unsigned(limit, 4096).value_or(context.task_list_limit);
@@ -169,6 +172,64 @@ void append_tres_per(std::string& out, const std::string& given,
   }
 }
 
+std::string tres_in_words(std::string text, int release) {
+  if (release < kSlurm24) return text;
+  for (size_t at = 0; at != std::string::npos;) {
+    if (text.compare(at, 5, "gres:") == 0) text[at + 4] = '/';
+    at = text.find(',', at);
+    if (at != std::string::npos) ++at;
+  }
+  return text;
+}
+
+std::string tres_per_task_text(const model::JobSpec& spec, int release) {
+  std::string text;
+  if (release < kSlurm24) {
+    append_tres_per(text, spec.tres_per_task(), spec.gpus_per_task(), "");
+    return text;
+  }
+  if (!spec.tres_per_task().empty() && !spec.tres_per_task().starts_with("gres:")) {
+    text = tres_in_words(spec.tres_per_task(), release);
+    const bool counts_cpus = text.starts_with("cpu") || text.find(",cpu") != std::string::npos;
+    if (spec.has_cpus_per_task() && !counts_cpus)
+      text.insert(0, "cpu=" + std::to_string(spec.cpus_per_task()) + ",");
+    return text;
+  }
+  if (spec.has_cpus_per_task()) text = "cpu=" + std::to_string(spec.cpus_per_task());
+  for (int i = spec.gpus_per_task_size(); i-- > 0;) {  // in this order
+    const model::Gres& gres = spec.gpus_per_task(i);
+    text.append(text.empty() ? "gres/" : ",gres/").append(gres.name());
+    if (!gres.type().empty()) text.append(1, ':').append(gres.type());
+    text.append(1, '=').append(std::to_string(gres.count()));
+  }
+  return text;
+}
+
+std::string tres_bind_text(const model::JobSpec& spec, int release) {
+  if (!spec.tres_bind().empty()) return spec.tres_bind();
+  const std::string before = release < kSlurm24 ? "gpu:" : "gres/gpu:";
+  if (!spec.gpu_bind().empty()) return before + spec.gpu_bind();
+  uint64_t each = 0;
+  for (const model::Gres& gres : spec.gpus_per_task()) each += gres.count();
+  if (each == 0 || release < kSlurm24) return {};
+  return before + "per_task:" + std::to_string(each);
+}
+
+uint32_t most_nodes(const model::JobRecord& job, int release) {
+  const model::JobSpec& spec = job.spec();
+  const uint32_t least = job.num_nodes();
+  if (spec.has_max_nodes()) return std::max(least, spec.max_nodes());
+  if (spec.spread_job() && spec.has_ntasks()) return std::max(least, job.num_tasks());
+  if (release < kSlurm24) return 0;
+  const bool by_cpus = spec.cpus_per_task() > 1 || (spec.has_cpus_per_gpu() && spec.gpus_per_task_size() > 0);
+  // What is not held has been looked at, and has no such bound any more.
+  const bool unbounded = by_cpus || spec.has_ntasks_per_core() || job.priority() != 0;
+  if (release < kSlurm26) return unbounded || spec.has_ntasks_per_node() ? 0 : least;
+  if (spec.has_ntasks_per_node()) return least;
+  if (spec.has_ntasks()) return std::max(least, spec.ntasks());
+  return unbounded ? 0 : least;
+}
+
 void append_gres_offer(std::string& out, const google::protobuf::RepeatedPtrField<model::Gres>& gres) {
   append_or_null(out, text::format_gres_list(std::vector<model::Gres>(gres.begin(), gres.end())));
 }
@@ -185,23 +246,44 @@ void append_command(std::string& out, const model::JobSpec& spec) {
   }
 }
 
+bool is_stopped(const model::JobRecord& job) {
+  return job.stopped() && job.state() == model::JOB_RUNNING && !job.completing();
+}
+
 std::string_view state_text(const model::JobRecord& job) {
   if (job.special_exit() && job.state() == model::JOB_PENDING) return "SPECIAL_EXIT";
   if (job.configuring()) return "CONFIGURING";
+  if (is_stopped(job)) return "STOPPED";
   return text::job_state_name(job.state(), job.completing());
 }
 std::string_view state_code(const model::JobRecord& job) {
   if (job.special_exit() && job.state() == model::JOB_PENDING) return "SE";
   if (job.configuring()) return "CF";
+  if (is_stopped(job)) return "ST";
   return text::job_state_compact(job.state(), job.completing());
 }
 std::string_view reason_text(const model::JobRecord& job) {
-  // A held job shows its own detail: "job requeued in held state".
+  // A held job shows its own detail: "job requeued in held state". A real Slurm's has words that are no
+  // reason's name, or a reason that no name is known of.
+  const std::string& detail = job.reason_detail();
   const bool in_other_words =
-      job.priority() == 0 || job.reason() == model::WAIT_HELD || job.reason() == model::WAIT_NODE_NOT_AVAIL;
-  if (job.state() == model::JOB_PENDING && in_other_words && !job.reason_detail().empty())
-    return job.reason_detail();
+      job.priority() == 0 || job.reason() == model::WAIT_HELD || job.reason() == model::WAIT_NODE_NOT_AVAIL ||
+      detail.starts_with("Nodes required for job are DOWN") ||
+      (job.reason() == model::WAIT_NO_REASON && detail.find(' ') == std::string::npos);
+  if (job.state() == model::JOB_PENDING && in_other_words && !detail.empty()) return detail;
   return text::state_reason_name(job.reason());
+}
+std::string reason_text(const model::JobRecord& job, int release) {
+  std::string text(reason_text(job));
+  if (text == "RaisedSignal" && release >= kSlurm24 && WIFSIGNALED(job.exit_code())) {
+    const int number = WTERMSIG(job.exit_code());
+    text.append(1, ':')
+        .append(std::to_string(number))
+        .append(1, '(')
+        .append(::strsignal(number))
+        .append(1, ')');
+  }
+  return text;
 }
 std::string_view step_state_text(const model::StepRecord& step) {
   return text::job_state_name(step.state());
@@ -237,6 +319,31 @@ text::TresAmounts tres_of(const model::JobRecord& job) {
   amounts.nodes = job.num_nodes();
   amounts.billing = job.billing() > 0 ? static_cast<uint64_t>(job.billing()) : job.num_cpus();
   amounts.gres.assign(job.tres_gres().begin(), job.tres_gres().end());
+  return amounts;
+}
+
+text::TresAmounts requested_tres_of(const model::JobRecord& job) {
+  const model::JobSpec& spec = job.spec();
+  text::TresAmounts amounts = tres_of(job);
+  if (!spec.exclusive() || job.nodes().empty()) return amounts;
+  // It has whole nodes, and has asked for less.
+  const uint64_t nodes = std::max(1U, job.num_nodes());
+  amounts.cpus =
+      std::min<uint64_t>(amounts.cpus, uint64_t{std::max(job.num_tasks(), 1U)} * cpus_of_a_task(spec));
+  amounts.billing = amounts.cpus;
+  const uint64_t memory = spec.has_mem_per_node_mib()  ? spec.mem_per_node_mib() * nodes
+                          : spec.has_mem_per_cpu_mib() ? spec.mem_per_cpu_mib() * amounts.cpus
+                                                       : 0;
+  if (memory != 0) amounts.memory_mib = std::min(amounts.memory_mib, memory);
+  amounts.gres.assign(spec.gpus().begin(), spec.gpus().end());
+  for (const auto& [list, times] : {std::pair{&spec.gres_per_node(), nodes},
+                                    std::pair{&spec.gpus_per_task(), uint64_t{job.num_tasks()}}}) {
+    if (!amounts.gres.empty()) break;
+    for (model::Gres gres : *list) {
+      gres.set_count(static_cast<uint32_t>(gres.count() * times));
+      amounts.gres.push_back(std::move(gres));
+    }
+  }
   return amounts;
 }
 
@@ -332,6 +439,7 @@ uint32_t cpus_of_a_task(const model::JobSpec& spec) {
 
 uint32_t min_cpus_per_node(const model::JobSpec& spec) {
   const uint32_t cpus_per_task = cpus_of_a_task(spec);
+  if (spec.overcommit()) return std::max(spec.min_cpus(), cpus_per_task);
   // A single task takes only its own, however many might be on a node.
   const uint32_t tasks = spec.has_ntasks() && spec.ntasks() == 1 ? 1 : spec.ntasks_per_node();
   return std::max({spec.min_cpus(), cpus_per_task, cpus_per_task * tasks});

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/version.h"
 #include "model/job_terms.pb.h"
 #include "text/duration.h"
 #include "text/memory.h"
@@ -32,6 +33,8 @@ struct DisplayContext {
   size_t task_list_limit = 64;  // SLURM_BITSTR_LEN: bytes of a list of array indices; 0: no limit
   bool convert_units = true;    // 2048M reads 2G
   std::string cluster_name;
+  int release = kSlurm22;        // of Slurm whose words and fields are shown
+  bool expand_patterns = false;  // names of files in place of their patterns
 };
 
 // Reads the environment; the caller sets `now` and the cluster's name.
@@ -76,6 +79,15 @@ void append_gres_request(std::string& out, const google::protobuf::RepeatedPtrFi
 void append_tres_per(std::string& out, const std::string& given,
                      const google::protobuf::RepeatedPtrField<model::Gres>& gres, std::string_view none);
 // Appends gpu:a100:2; "(null)" if the list is empty.
+// The same in the words of a release: "gres:gpu:2", or "gres/gpu:2".
+std::string tres_in_words(std::string text, int release);
+// --cpus-per-task and --gpus-per-task as one list of current releases: "cpu=2,gres/gpu=1"; older ones know
+// GPUs alone.
+std::string tres_per_task_text(const model::JobSpec& spec, int release);
+// --gpu-bind, or what --gpus-per-task implies for current releases; empty: nothing.
+std::string tres_bind_text(const model::JobSpec& spec, int release);
+// The most nodes of a waiting job, as a release works it out; 0: as many as the least.
+uint32_t most_nodes(const model::JobRecord& job, int release);
 void append_gres_offer(std::string& out, const google::protobuf::RepeatedPtrField<model::Gres>& gres);
 // /path/of/script argument …; "(null)" for --wrap and allocations.
 void append_command(std::string& out, const model::JobSpec& spec);
@@ -83,6 +95,8 @@ void append_command(std::string& out, const model::JobSpec& spec);
 std::string_view state_text(const model::JobRecord& job);
 std::string_view state_code(const model::JobRecord& job);
 std::string_view reason_text(const model::JobRecord& job);
+// Current releases also tell which signal: "RaisedSignal:9(Killed)".
+std::string reason_text(const model::JobRecord& job, int release);
 std::string_view step_state_text(const model::StepRecord& step);
 int64_t step_rank(const model::StepRecord& step);  // in the order in which Slurm lists the steps of a job
 std::string user_name_of(uint32_t uid);            // the number if the system knows no name
@@ -90,6 +104,8 @@ std::string user_name_of(uint32_t uid);            // the number if the system k
 // Returns what a job requested, or got; and what a step got.
 text::TresAmounts tres_of(const model::JobRecord& job);
 text::TresAmounts tres_of(const model::StepRecord& step);
+// What a job asked for, whatever it has got.
+text::TresAmounts requested_tres_of(const model::JobRecord& job);
 // Appends cpu=4,mem=2G,node=2,billing=4,gres/gpu=2; `context` and `unit` (if given) format the memory.
 void append_tres(std::string& out, const text::TresAmounts& amounts, text::TresOrder order,
                  const DisplayContext& context, std::optional<text::Unit> unit = std::nullopt);
@@ -97,6 +113,7 @@ void append_tres(std::string& out, const text::TresAmounts& amounts, text::TresO
 // Returns how many seconds it has run, without suspensions; 0 if it has not started.
 int64_t elapsed_seconds(const model::JobRecord& job, int64_t now);
 bool is_finished(model::JobState state);
+bool is_stopped(const model::JobRecord& job);  // runs, and SIGSTOP holds it
 // The job's name; records of short lists have it without their spec.
 const std::string& job_name(const model::JobRecord& job);
 // Returns when it began, or when it was cancelled while pending. s since the epoch; 0: not yet.

@@ -67,7 +67,9 @@ void UsageReport::add(const model::JobRecord& job) {
     for (size_t part = 0; part < kParts; ++part) {
       const int64_t from = begin_ + kYear * static_cast<int64_t>(part) / int64_t{kParts};
       const int64_t until = begin_ + kYear * static_cast<int64_t>(part + 1) / int64_t{kParts};
-      used->parts[part] += (rate.rgu > 0 ? rate.rgu : rate.cores) * seconds(job, from, until);
+      const double within = seconds(job, from, until);
+      used->parts[part] += (rate.rgu > 0 ? rate.rgu : rate.cores) * within;
+      used->twelfths[part].add(rate, within);
     }
   }
 }
@@ -113,6 +115,7 @@ UsageReport::Used UsageReport::used_by(const Allocation& allocation) const {
     if (found == accounts_.end()) continue;
     sum.all.add(found->second.all, 1);
     sum.recent.add(found->second.recent, 1);
+    for (size_t part = 0; part < kParts; ++part) sum.twelfths[part].add(found->second.twelfths[part], 1);
   }
   return sum;
 }
@@ -176,13 +179,20 @@ std::string UsageReport::text() const {
 std::string UsageReport::json() const {
   constexpr double kOne = static_cast<double>(kYear);
   const auto amounts = [&](const Used& used) {
+    auto core_years = nlohmann::ordered_json::array(), rgu_years = core_years;
+    for (const Amount& twelfth : used.twelfths) {
+      core_years.push_back(twelfth.cores / kOne);
+      rgu_years.push_back(twelfth.rgu / kOne);
+    }
     return nlohmann::ordered_json{{"core_years", used.all.cores / kOne},
                                   {"gpu_years", used.all.gpus / kOne},
                                   {"rgu_years", used.all.rgu / kOne},
                                   {"gpu_equivalents", equivalents(used.all.rgu / kOne)},
                                   {"projected_core_years", projected(used.all.cores, used.recent.cores)},
                                   {"projected_gpu_years", projected(used.all.gpus, used.recent.gpus)},
-                                  {"projected_rgu_years", projected(used.all.rgu, used.recent.rgu)}};
+                                  {"projected_rgu_years", projected(used.all.rgu, used.recent.rgu)},
+                                  {"core_years_by_twelfths", std::move(core_years)},
+                                  {"rgu_years_by_twelfths", std::move(rgu_years)}};
   };
   nlohmann::ordered_json document{
       {"begin", begin_}, {"end", end()}, {"now", now_}, {"equivalent_gpu", equivalent()}};

@@ -53,6 +53,7 @@ class UsageReport {
   struct Used {
     Amount all, recent;
     std::array<double, kParts> parts{};  // RGU, or cores where there are none
+    std::array<Amount, kParts> twelfths{};
   };
   struct Allocation {
     std::string account;

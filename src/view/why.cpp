@@ -81,6 +81,7 @@ std::string dependency_words(const JobRecord& job) {
 }
 
 std::string priority_words(const api::ExplainJobReply& reply) {
+  if (reply.ahead() == 0) return "Its priority is " + std::to_string(reply.job().priority()) + ".";
   return count_of(reply.ahead(), "job") + (reply.ahead() >= 10000 ? " or more" : "") +
          (reply.ahead() == 1 ? " comes" : " come") + " before it. Its priority is " +
          std::to_string(reply.job().priority()) + ".";
@@ -118,6 +119,8 @@ std::string waits_for(const api::ExplainJobReply& reply, const DisplayContext& c
       return "As many tasks of its array run as its % allows. More at a time: scontrol update jobid=" +
              std::to_string(job.array_job_id()) + " arraytaskthrottle=N";
     case WAIT_RESOURCES:
+      if (job.reason_detail().starts_with("Nodes required for job are DOWN"))
+        return "Nodes that it needs are down, drained, or reserved for jobs of partitions that come first.";
       return "It is the next of its partition, and waits until what it asks for is free.";
     case WAIT_PRIORITY:
       return priority_words(reply);
@@ -136,6 +139,8 @@ std::string waits_for(const api::ExplainJobReply& reply, const DisplayContext& c
     case FAIL_BAD_CONSTRAINTS:
       return "No nodes can ever give it what it asks for.";
     case WAIT_NO_REASON:
+      if (const auto reason = reason_text(job); reason != "None")
+        return "It waits because of " + std::string(reason) + ".";
       return "It has just been submitted, or is about to start.";
     default:
       if (!reply.limit().empty())

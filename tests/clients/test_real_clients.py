@@ -1,43 +1,24 @@
 """Programs that drive Slurm, unmodified, from their registry: what they send must work, and they must understand the
 answers. requirements.txt pins them; they are installed once into build/, where no other Python sees them."""
-import hashlib
 import os
 import pathlib
 import re
-import shutil
-import subprocess
 import textwrap
 
 import pytest
 
-from cluster import ROOT, poll
+from cluster import poll
+from client_environments import installed
 
-REQUIREMENTS = pathlib.Path(__file__).with_name("requirements.txt")
 MINKE_ONLY = True
 # One worker installs them and runs these tests.
 pytestmark = [pytest.mark.xdist_group("clients"), pytest.mark.timeout(1800)]
 
 
-def install(directory: pathlib.Path) -> None:
-    shutil.rmtree(directory, ignore_errors=True)
-    subprocess.run(["/usr/bin/python3", "-m", "venv", directory], check=True, capture_output=True, text=True)
-    subprocess.run([directory / "bin/pip", "install", "--quiet", "--disable-pip-version-check", "-r", REQUIREMENTS],
-                   check=True, capture_output=True, text=True, timeout=500)
-    (directory / "complete").touch()
-
-
 @pytest.fixture(scope="module")
 def clients() -> pathlib.Path:
     """The directory of the clients' programs."""
-    version = hashlib.sha256(REQUIREMENTS.read_bytes()).hexdigest()[:12]
-    directory = ROOT / "build/clients" / version
-    if not (directory / "complete").exists():
-        try:
-            install(directory)
-        except (subprocess.SubprocessError, OSError) as error:
-            lines = (getattr(error, "stderr", None) or str(error)).strip().splitlines()
-            pytest.skip(f"the clients cannot be installed from the package registry: {lines[-1] if lines else error}")
-    return directory / "bin"
+    return installed("requirements")
 
 
 @pytest.fixture
@@ -232,6 +213,10 @@ def test_batchspawner_starts_and_stops_a_notebook_server(site):
     server = site.work / "server.sh"
     server.write_text("#!/bin/sh\necho serves $SLURM_JOB_ID for $JUPYTERHUB_USER\nsleep 300\n")
     server.chmod(0o755)
+    # Its scripts have --get-user-env=L, which the newest release refuses.
+    older = site.work / "older.toml"
+    own = pathlib.Path(site.environment["MINKE_CONFIG"]).read_text() if "MINKE_CONFIG" in site.environment else ""
+    older.write_text(own + '\n[compatibility]\nslurm = "24.11"\n')
     out = site.python("""
         import asyncio
         import os
@@ -250,7 +235,8 @@ def test_batchspawner_starts_and_stops_a_notebook_server(site):
                 "", spawner_class=SlurmSpawner, cmd=[os.getcwd() + "/server.sh"], exec_prefix="",
                 batchspawner_singleuser_cmd="", req_memory="200M", req_nprocs="1", req_runtime="10",
                 req_partition="main", req_options="--comment=notebook", req_homedir=os.getcwd(),
-                environment={name: os.environ[name] for name in ("PATH", "MINKE_HOME") if name in os.environ})
+                environment={name: os.environ[name] for name in ("PATH", "MINKE_HOME", "MINKE_CONFIG")
+                             if name in os.environ})
             spawner.hub, spawner.api_token = Hub(), "secret"
             spawner.mock_port = 4711  # which the server in the job would tell the hub
             print("address", *await spawner.start())
@@ -263,6 +249,6 @@ def test_batchspawner_starts_and_stops_a_notebook_server(site):
             print("poll", await spawner.poll())
 
         asyncio.run(main())
-        """)
+        """, env={"MINKE_CONFIG": str(older)})
     assert re.fullmatch(r"address \S+ 4711\npoll None\nhost True\npoll 1\n", out), out
     assert site.sacct("-X", format="JobName,State")[-1][0] == "spawner-jupyterhub"

@@ -176,6 +176,40 @@ sinfo -h -N -o '%N %P %G' | sort
 squeue -h -j 99999999,99999998
 squeue -j 99999999; squeue -u nosuchuser; squeue -p nosuch; squeue -t nosuch
 scontrol show hostlistsorted n3,n1,n2; scontrol show hostnames n[1-3,5] | paste -sd, -
+scontrol listjobs nosuch n2
+scontrol getaddrs
+scontrol getaddrs nosuch
+scontrol show topoconf
+mkdir d-$$; cd d-$$; sbatch -Q -W -o told -w n1 --wrap='scontrol listjobs n1; scontrol liststeps n1'; cat told
+sacctmgr ping | sed 's/at .* is/at HOST is/'
+sacctmgr -p show instance
+sacctmgr show instance format=cluster,nodename,timestart
+sacctmgr show coordinator
+sprio --helpformat
+sacct --helpstate
+squeue --helpstate
+sinfo --helpstate
+J=$(sbatch --parsable --hold -N 1 --wrap=true); scontrol update jobid=$J extra=a=1; echo $?; scontrol show job $J | grep -o 'Extra=.*'; scontrol update jobid=$J nice=7; scontrol show job $J | grep -o 'Nice=[0-9]*'
+J=$(sbatch --parsable -w n1 -o /dev/null --wrap='sleep 60'); until squeue -h -t R -j $J -o %i | grep -q .; do sleep 0.1; done; scontrol update jobid=$J nice=50 2>/dev/null; echo $?; scontrol show job $J | grep -o 'Nice=[0-9]*'; scancel $J
+J=$(sbatch --parsable --hold --wrap=true); scancel --admin-comment=bye $J 2>/dev/null; echo $?; scontrol show job $J | grep -oE 'AdminComment=.*|JobState=[A-Z]*'
+S=$(squeue -h -O sluid -j $(sbatch --parsable --hold --wrap=true) | tr -d ' '); echo $S | grep -cE '^s[0-9A-Z]{13}$'; scontrol show job $S 2>/dev/null | grep -c JobId=; scancel $S 2>/dev/null; echo $?
+J=$(sbatch --parsable --begin=now+1hour --wrap=true); scancel $J; squeue -h -t all -j $J -o '%T %r'
+for c in '[fast*1]&big' 'fast*1|slow*1' 'slow&fast*1' '(fast&big)*2'; do sbatch --hold -C "$c" -N 3 --wrap=true 2>/dev/null; echo $?; done
+srun -n 1 -w n1,n2 printenv SLURM_STEP_NODELIST
+srun -n 1 -N 1 -w n1,n2 printenv SLURM_STEP_NODELIST
+srun --mem-bind=help true
+scontrol create partitionname=p-$$; scontrol -o show partition p-$$ | grep -oE 'MinNodes=[^ ]*|TRES=.*'; scontrol delete partitionname=p-$$
+J=$(sbatch --parsable --hold --wrap=true); scancel $J; for c in hold uhold release; do scontrol $c $J; done
+for f in +odd odd +backfill,odd -odd +Gres; do scontrol setdebugflags $f; echo $?; done
+scontrol setdebugflags -gres
+sacct -k 59 -nX -o jobid
+for o in '--full' '--full -s KILL' '--full -s TERM' '--full --batch -s TERM' '--batch'; do scancel $o 99999999; echo $?; done
+squeue --only-job-state -l
+squeue --only-job-state -u root
+sbatch --hold --resv-ports --wrap=true
+printf '#!/bin/sh\\n#PBS -d /usr\\n#PBS -w /tmp\\n' >pbs-$$; sbatch --parsable --hold pbs-$$ | xargs scontrol show job | grep -o 'WorkDir=.*'; rm pbs-$$
+printf '#!/bin/sh\\n#PBS -d /usr\\n#SBATCH -D /tmp\\n' >pbs-$$; sbatch --parsable --hold pbs-$$ | xargs scontrol show job | grep -o 'WorkDir=.*'; rm pbs-$$
+SBATCH_CPU_FREQ_REQ=low sbatch --parsable --hold --wrap=true | xargs scontrol show job | grep -i freq
 for j in 99999999; do scontrol hold $j; scontrol release $j; scontrol requeue $j; scontrol update jobid=$j timelimit=5; scancel $j; done
 """.strip().splitlines()
 

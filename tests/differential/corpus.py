@@ -773,6 +773,43 @@ WAITING = lines("waiting", """
 -x n1
 """, hold=False)
 
+# Values that nobody writes, and that somebody will.
+ODD = lines("odd", """
+-t 366-0
+--switches=2@1:30
+--cpu-freq=1200000-2400000:ondemand
+-L 'matlab|matlab,matlab'
+-L 'matlab|nosuch'
+-c 1
+-a 3,3,3
+-a 1-3:0
+-B 1:2:1
+--gpus=h100:3
+--gpus-per-task=h100:1 -n 3
+-C 'fast&big'
+--prefer='fast&big' -C slow
+-w n2,n4 -N 3
+--begin=fika
+--signal=R:TERM@5
+--mail-type=ARRAY_TASKS,TIME_LIMIT_80
+-N 1-
+-N ,3
+-c 65535
+-c 9
+-c 24
+--ntasks-per-node=9
+--ntasks-per-node=25
+-n 2147483648
+--priority=4294967295
+-m arbitrary -w n2,n1,n1
+--gpus=2 --mem-per-gpu=100
+-n1 --tres-per-task=cpu:2,gres/gpu:1
+-n1 --tres-per-task=cpu=1,gres:gpu:a100=2
+-n1 -c2 --tres-per-task=gres/gpu:1
+-n1 -w n1,n2
+-n1 -N1 -w n1,n2
+""")
+
 GROUPS = [IMPOSSIBLE, WAITING, TIME, MEMORY, SIZE, NAMES, FILES, HOSTS, GRES, CONSTRAINT, ARRAY, DEPENDENCY, BEGIN,
-          SIGNAL, ENVIRONMENT, SCRIPTS, JOB_SCRIPTS]
+          SIGNAL, ENVIRONMENT, SCRIPTS, JOB_SCRIPTS, ODD]
 CASES = [case for group in GROUPS for case in group]

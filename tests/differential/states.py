@@ -2,6 +2,7 @@
 import re
 
 from cluster import poll
+from documents import DOCUMENTS, OF_NODES, RESERVATION, documents_of
 from systems import Pair
 
 # name: how it is submitted. `{name}` is the number of an earlier one.
@@ -48,6 +49,8 @@ SACCT_FIELDS = """
     ReqCPUFreqGov ReqCPUFreqMax ReqCPUFreqMin ReqCPUS ReqMem ReqNodes ReqTRES Reservation ReservationId Reserved ResvCPU
     ResvCPURAW Start State Submit SubmitLine Suspended SystemComment Timelimit TimelimitRaw UID User WCKey WCKeyID
     WorkDir""".split()
+# Names that changed with 23.02.
+RENAMED = {"Reserved": "Planned", "ResvCPU": "PlannedCPU", "ResvCPURAW": "PlannedCPURAW"}
 
 # name: the command; its output is compared line by line. {jobs} are all numbers.
 LISTINGS = {
@@ -146,7 +149,8 @@ LISTINGS = {
 
 
 TABLES = ("squeue letters", "sinfo letters", "sinfo fields", "sacct fields", "show job", "show node", "show partition",
-          "show step")
+          "show step", *DOCUMENTS)
+DOCUMENTED = "24.11"  # the oldest release whose documents have the shapes that Minke's have
 
 
 def on(system, numbers: dict[str, int], command: str):
@@ -207,9 +211,16 @@ def look(pair: Pair) -> dict[str, tuple]:
         numbers = prepare(system)
         # A suspended job keeps its processors in Minke: the nodes are looked at before there is one.
         of_nodes = look_at_nodes(system, numbers)
+        of_jobs = [name for name in DOCUMENTS if name not in OF_NODES] if pair.release >= DOCUMENTED else []
+        if of_jobs:
+            of_nodes |= documents_of(system, numbers, OF_NODES, named)
         system.run("scontrol", "suspend", numbers["suspended"], check=0)
         system.wait_state(numbers["suspended"], "SUSPENDED")
-        return of_nodes | look_at_jobs(system, numbers)
+        if of_jobs:
+            system.run("scontrol", "create", "reservation", *RESERVATION.split(), check=0)
+            of_nodes |= documents_of(system, numbers, of_jobs, named)
+            system.run("scontrol", "delete", "reservationname=later", check=0)
+        return of_nodes | look_at_jobs(system, numbers, pair.release)
     theirs, ours = pair.each(ask)
     return {name: (theirs[name], ours[name]) for name in theirs}
 
@@ -236,15 +247,16 @@ def look_at_nodes(system, numbers: dict[str, int]) -> dict:
     return answers | {name: on(system, numbers, line) for name, line in LISTINGS.items() if name.startswith("sinfo")}
 
 
-def look_at_jobs(system, numbers: dict[str, int]) -> dict:
+def look_at_jobs(system, numbers: dict[str, int], release: str) -> dict:
     s = SEPARATOR
+    sacct_fields = [RENAMED.get(name, name) if release > "22.05" else name for name in SACCT_FIELDS]
     letters = "".join(f"%{letter}{s}" for letter in SQUEUE_LETTERS)
     answers = {
         "squeue letters": rows(system, numbers, f"squeue -h -t all -j {{jobs}} -o '{letters}'",
                                list(SQUEUE_LETTERS), SQUEUE_LETTERS.index("i")),
         "sacct fields": rows(system, numbers,
-                             f"sacct -n -P --delimiter='{s}' -j {{jobs}} -o {','.join(SACCT_FIELDS)}",
-                             SACCT_FIELDS, SACCT_FIELDS.index("JobID")),
+                             f"sacct -n -P --delimiter='{s}' -j {{jobs}} -o {','.join(sacct_fields)}",
+                             sacct_fields, sacct_fields.index("JobID")),
     }
     answers |= shown(system, numbers, ("job", "step"))
     for name in ("<resources>", "<priority>"):

@@ -1,4 +1,4 @@
-"""The two systems that are compared: a real Slurm with accounting on loopback, and a Minke with the same nodes.
+"""The two systems that are compared: a real Slurm of some release with accounting on loopback, and a Minke with the same nodes.
 
 Both work in the same directory, so that paths need no translation. Each runs a list of commands in order, the two of
 them side by side.
@@ -7,12 +7,10 @@ import concurrent.futures
 import dataclasses
 import os
 import pathlib
-import shutil
 import subprocess
 
-from cluster import SYSTEM_PATH, Cluster, Commands, LoopbackSlurm, plain_environment, poll
-
-SLURM_PROGRAMS = ("munged", "slurmctld", "slurmd", "slurmdbd", "mariadbd", "mariadb-install-db", "my_print_defaults", "mariadb", "sbatch")
+from cluster import PATIENCE, Cluster, Commands, LoopbackSlurm, plain_environment, poll
+from releases import RELEASES, Namespace, program_missing
 
 # The machine, in both languages.
 MINKE_CONFIGURATION = """\
@@ -21,6 +19,7 @@ kill_wait = 2
 min_job_age = 3600
 first_job_id = 1001
 max_array_size = 4000002
+enforce_part_limits = "ALL"
 
 [licenses]
 matlab = 4
@@ -83,20 +82,27 @@ SLURM_PARTITIONS = (
 
 def missing_program() -> str | None:
     """The first program of Slurm's that the machine lacks; None where all is there."""
-    return next((program for program in SLURM_PROGRAMS if not shutil.which(program, path=SYSTEM_PATH)), None)
+    return program_missing()
 
 
 class AccountedSlurm(LoopbackSlurm):
-    """LoopbackSlurm with five unlike nodes, GPUs (device files that everybody has), slurmdbd and its MariaDB."""
+    """LoopbackSlurm with five unlike nodes, GPUs (device files that everybody has), slurmdbd and its MariaDB.
 
-    def __init__(self, nodes=SLURM_NODES, partitions=SLURM_PARTITIONS, settings=()):
+    A release that is not this machine's runs in a namespace of its tree."""
+
+    def __init__(self, nodes=SLURM_NODES, partitions=SLURM_PARTITIONS, settings=(), release: str | None = None):
+        self.release = RELEASES[release] if release else None
+        tree = None if self.release is None or self.release.installed else self.release.made_tree()
         super().__init__(cpus=24, nodes=len(nodes))
+        self.namespace = Namespace(tree) if tree else None
+        if self.namespace and self.release.version >= "24":
+            self.cgroup_configuration = "CgroupPlugin=disabled\n"
         self.node_lines, self.partition_lines, self.settings = nodes, partitions, settings
         self.database_port, self.accounting_port = self.ports.take(), self.ports.take()
 
     def configuration(self) -> str:
         replaced = ("NodeName=", "PartitionName=", "SelectTypeParameters=", "MaxArraySize=", "AccountingStorageType=",
-                    "ReturnToService=", "JobAcctGatherType=", "MaxJobCount=")
+                    "ReturnToService=", "JobAcctGatherType=", "MaxJobCount=", "SwitchType=")
         lines = [line for line in super().configuration().splitlines() if not line.startswith(replaced)]
         ports = [self.ports.take() for _ in self.node_lines]
         host = os.uname().nodename.split(".")[0]
@@ -107,6 +113,7 @@ class AccountedSlurm(LoopbackSlurm):
             f"AccountingStoragePort={self.accounting_port}",
             f"AccountingStoragePass={self.directory}/munge.socket", "AccountingStorageTRES=gres/gpu",
             "AccountingStoreFlags=job_comment,job_script", "JobAcctGatherType=jobacct_gather/linux",
+            "PriorityType=priority/basic",  # newer releases have priority/multifactor, without weights
             "SchedulerParameters=batch_sched_delay=0,default_queue_depth=1000", *self.settings]
         lines += [f"NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} {rest}"
                   for (name, rest), port in zip(self.node_lines, ports)]
@@ -118,15 +125,30 @@ class AccountedSlurm(LoopbackSlurm):
     def start_daemon(self, *command: str) -> None:
         if command[0] == "slurmctld":
             self.start_accounting()
-        super().start_daemon(*command)
+        if not self.namespace:
+            return super().start_daemon(*command)
+        with open(self.directory / f"{command[0]}.out", "ab") as log:
+            self.daemons.append(subprocess.Popen(
+                self.namespace.words(*command, directory=self.directory), env=self.environment,
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log))
+
+    def command(self, *arguments: str, **options) -> subprocess.CompletedProcess:
+        if self.namespace:
+            arguments = self.namespace.words(*arguments, directory=self.directory)
+        return super().command(*arguments, **options)
+
+    def __exit__(self, *_) -> None:
+        if self.namespace:
+            self.namespace.close()
+        super().__exit__(*_)
 
     def start_accounting(self) -> None:
         home, user = self.directory, subprocess.check_output(["id", "-un"], text=True).strip()
         data, database_socket = home / "database", home / "database.socket"
-        subprocess.run(["mariadb-install-db", "--no-defaults", f"--datadir={data}", f"--user={user}", "--skip-test-db",
-                        "--auth-root-authentication-method=normal", f"--tmpdir={home}"], check=True, capture_output=True,
-                       env=self.environment)  # two of them in one /tmp remove each other's tables
-        super().start_daemon("mariadbd", "--no-defaults", f"--user={user}", f"--datadir={data}",
+        self.command("mariadb-install-db", "--no-defaults", f"--datadir={data}", f"--user={user}", "--skip-test-db",
+                     "--auth-root-authentication-method=normal", f"--tmpdir={home}",  # two in one /tmp remove each other's tables
+                     check=True)
+        self.start_daemon("mariadbd", "--no-defaults", f"--user={user}", f"--datadir={data}",
                              f"--socket={database_socket}", f"--port={self.database_port}", "--bind-address=127.0.0.1",
                              f"--tmpdir={home}", f"--pid-file={home}/mariadbd.pid", "--innodb-buffer-pool-size=64M",
                              "--innodb-flush-log-at-trx-commit=0", "--skip-log-bin")
@@ -141,7 +163,7 @@ class AccountedSlurm(LoopbackSlurm):
             "StorageHost=127.0.0.1", f"StoragePort={self.database_port}", "StorageUser=slurm", "StoragePass=x",
             f"LogFile={home}/slurmdbd.log", f"PidFile={home}/slurmdbd.pid"]) + "\n")
         (home / "slurmdbd.conf").chmod(0o600)
-        super().start_daemon("slurmdbd", "-D")
+        self.start_daemon("slurmdbd", "-D")
         self.wait_until(lambda: "Cluster" in self.command("sacctmgr", "-n", "-i", "show", "configuration").stdout
                         or self.command("sacctmgr", "-n", "show", "cluster").returncode == 0, "slurmdbd")
 
@@ -164,6 +186,14 @@ class Reference(Commands, Clearing):
         self.work = work
         self.slurm = AccountedSlurm(**options).__enter__()
         self.environment = plain_environment() | {"SLURM_CONF": self.slurm.environment["SLURM_CONF"]}
+
+    def run(self, *command, input=None, cwd=None, env=None, check=None, timeout=60) -> subprocess.CompletedProcess:
+        if not self.slurm.namespace:
+            return super().run(*command, input=input, cwd=cwd, env=env, check=check, timeout=timeout)
+        # With a time limit of its own: what runs in another process namespace does not end with nsenter.
+        limit = ("timeout", "--foreground", "-k", "1", str(timeout * PATIENCE))
+        words = self.slurm.namespace.words(*limit, *map(str, command), directory=cwd or self.work)
+        return super().run(*words, input=input, env=env, check=check, timeout=timeout + 5)
 
     def close(self) -> None:
         self.run("scancel", "--me", "-Q")
@@ -203,12 +233,14 @@ class Pair:
 
     Another machine than the one above: `minke` is its configuration, `slurm` AccountedSlurm's arguments."""
 
-    def __init__(self, directory: pathlib.Path, minke: str = MINKE_CONFIGURATION, slurm: dict | None = None):
+    def __init__(self, directory: pathlib.Path, minke: str = MINKE_CONFIGURATION, slurm: dict | None = None,
+                 release: str = "22.05"):
         self.work = directory / "work"
         self.work.mkdir(parents=True)
         self.pool = concurrent.futures.ThreadPoolExecutor(2)
-        slurm = self.pool.submit(Reference, self.work, **(slurm or {}))
-        minke = self.pool.submit(Minke, directory / "minke", self.work, minke)
+        self.release = release
+        slurm = self.pool.submit(Reference, self.work, release=release, **(slurm or {}))
+        minke = self.pool.submit(Minke, directory / "minke", self.work, f'{minke}\n[compatibility]\nslurm = "{release}"\n')
         try:
             self.systems = (slurm.result(), minke.result())
         except BaseException:

@@ -73,7 +73,8 @@ REASONS = {"JobLaunchFailure": "RaisedSignal"}
 
 
 def how(fields: dict) -> tuple:
-    return fields["JobState"], REASONS.get(fields["Reason"], fields["Reason"]), fields["ExitCode"]
+    reason = fields["Reason"].split(":")[0]  # newer ones name the signal behind it
+    return fields["JobState"], REASONS.get(reason, reason), fields["ExitCode"]
 
 
 def stopped(fields: dict) -> dict:

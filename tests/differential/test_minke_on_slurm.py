@@ -6,18 +6,22 @@ import pathlib
 import re
 import shutil
 import signal
+import socket
+import sqlite3
 import subprocess
+import time
 
 import pytest
 
 from cluster import ROOT, SYSTEM_PATH, Commands, LoopbackSlurm, plain_environment, poll
+from portal_client import Portal
 from systems import AccountedSlurm, missing_program
 
 MINKE_ONLY = True
 pytestmark = [pytest.mark.xdist_group("on_slurm"),
               pytest.mark.skipif(missing_program() is not None, reason=f"{missing_program()} is not installed")]
 
-COUNTED = ("squeue", "scontrol", "sinfo", "sdiag", "sacct", "sacctmgr", "scancel", "sbatch", "sprio", "sshare", "sstat", "srun")
+COUNTED = ("squeue", "scontrol", "sinfo", "sdiag", "sacct", "sacctmgr", "scancel", "sbatch", "sprio", "sshare", "sstat", "srun", "salloc", "sreport")
 
 
 class OnSlurm(Commands):
@@ -73,6 +77,7 @@ def slurm():
 def login(slurm, tmp_path):
     yield OnSlurm(tmp_path, slurm)
     slurm.command("scancel", "-u", subprocess.check_output(["id", "-un"], text=True).strip())
+    poll(lambda: not slurm.command("squeue", "-h").stdout.strip(), 60, "an empty queue")
 
 
 def test_doctor_says_which_cluster_it_is(login):
@@ -108,6 +113,17 @@ def test_the_queue_is_what_squeue_shows(login):
     assert one == f"{first} RUNNING None"
 
 
+def test_a_reason_is_said_in_slurms_own_words(login):
+    """Where they are no reason's name, and where this Minke does not know the reason."""
+    job, real = login.sbatch("--begin=now+2hours", "-p", "short", "--wrap", "true"), shutil.which("squeue", path=SYSTEM_PATH)
+    down = "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions"
+    for words, told in ((down, "are down, drained, or reserved"), ("NoMoonlight", "It waits because of NoMoonlight.")):
+        (login.bin / "squeue").write_text(f"#!/bin/sh\n{real} \"$@\" | sed 's/BeginTime/{words}/g'\n")
+        login.forget()
+        assert login.run("minke", "squeue", "-h", "-j", job, "-o", "%r|%R", check=0).stdout == f"{words}|({words})\n"
+        assert told in login.run("minke", "why", job, check=0).stdout
+
+
 def test_machine_is_what_sinfo_shows(login):
     shown = [sorted(login.run(*command, "-h", "-N", "-o", "%N|%P|%t|%c|%m|%G|%f|%w", check=0).stdout.splitlines())
              for command in (("minke", "sinfo"), ("sinfo",))]
@@ -116,6 +132,29 @@ def test_machine_is_what_sinfo_shows(login):
               for command in (("minke", "sinfo"), ("sinfo",))]
     assert sorted(listed[0]) == sorted(listed[1])
     assert "LicenseName=matlab" in login.run("minke", "scontrol", "show", "licenses", check=0).stdout
+
+
+def test_the_portal_shows_and_does_what_the_commands_do(login):
+    job = login.sbatch("-J", "train", "-t", "30", "-o", "out", "--wrap", "echo said; exec sleep 600")
+    poll(lambda: login.run("squeue", "-h", "-j", job, "-o", "%t").stdout.strip() == "R", what="a start")
+    login.forget()
+    portal = Portal(login)
+    try:
+        listed = [one for one in portal.program("/api/v1/jobs")["jobs"] if one["job_id"] == int(job)]
+        assert [(one["job_id"], one["name"], one["state"]) for one in listed] == [(int(job), "train", "RUNNING")]
+        assert portal.program(f"/slurm/v0.0.42/job/{job}")["jobs"][0]["name"] == "train"
+        # Slurm 22.05 does not tell where a job writes.
+        output = poll(lambda: (told := portal.program(f"/api/v1/jobs/{job}/output"))["text"] + told["problem"])
+        assert output in ("said\n", "this cluster does not tell where the job writes")
+        # What only its own commands tell: their documents, or words that it has none of this version.
+        for page, record in (("/slurm/v0.0.42/diag", "statistics"), ("/slurm/v0.0.42/shares", "shares"), ("/slurmdb/v0.0.42/users", "users")):
+            told = portal.program(page, status=None)
+            assert told.get(record) or told["errors"][0]["description"], page
+        assert login.asked("sdiag --json=v0.0.42") and login.asked("sshare --json=v0.0.42") and login.asked("sacctmgr --json=v0.0.42 show users")
+        portal.program(f"/slurm/v0.0.42/job/{job}", "DELETE")
+        poll(lambda: login.run("squeue", "-h", "-j", job, "-o", "%t").stdout.strip() in ("", "CA"), what="its end")
+    finally:
+        portal.close()
 
 
 def test_a_hundred_commands_cost_slurmctld_one_query(login):
@@ -147,7 +186,7 @@ def test_why_a_job_waits(login):
     assert abs(told["expected_start_by_time_limits"] - ends) < 120, (told, ends)
     for _ in range(98):
         assert login.run("minke", "why", job, check=0).stdout.startswith(f"Job {job}")
-    kinds = [" ".join(line.split()[:4]) if line.startswith("scontrol") else line.split()[0] for line in login.asked()
+    kinds = [" ".join(line.split()[:5]) if line.startswith("scontrol") else line.split()[0] for line in login.asked()
              if not line.startswith("squeue -h")]
     assert sorted(set(kinds)) == sorted(kinds), kinds
     assert "there is no job 999999" in login.run("minke", "why", "999999").stderr
@@ -177,6 +216,14 @@ def test_seff_of_an_ended_job(login):
     assert "sum(range" in login.run("minke", "scontrol", "write", "batch_script", job, "-", check=0).stdout
 
 
+def test_usage_of_a_year_is_told_without_allocations(login):
+    job = login.sbatch("-A", "lab", "--wrap", "sleep 1")
+    poll(lambda: "COMPLETED" in login.run("sacct", "-n", "-X", "-j", job, "-o", "state").stdout, what="its record")
+    login.forget()
+    used = json.loads(login.run("minke", "usage", "--json", check=0).stdout)
+    assert "lab" in [one["account"] for one in used["accounts"]] and used["allocations"] == []
+
+
 def test_env_adds_only_what_the_cluster_lacks(login):
     (login.bin / "seff").write_text("#!/bin/sh\necho \"the cluster's own\"\n")
     (login.bin / "seff").chmod(0o755)
@@ -195,11 +242,32 @@ def test_env_adds_only_what_the_cluster_lacks(login):
     assert not login.has_own_cluster()
 
 
-def test_what_it_cannot_do_yet_it_says(login):
-    for command in (("salloc", "true"), ("srun", "true"), ("sprio",), ("sshare",), ("sstat", "-j", "1")):
-        done = login.run("minke", *command)
-        assert done.returncode != 0 and "loopback runs Slurm" in done.stderr, (command, done.stderr)
+def test_what_slurms_own_programs_do_they_do(login):
+    """The same words, streams, environment and exit codes."""
+    assert login.run("minke", "srun", "-N", "1", "sh", "-c", "cat; echo $GREETING; exit 3", input="in\n", env={"GREETING": "hello"}).stdout == "in\nhello\n"
+    assert login.run("minke", "srun", "-N1", "sh", "-c", "exit 3").returncode == 3
+    assert login.run("minke", "salloc", "-Q", "-N1", "sh", "-c", "echo $SLURM_NNODES", check=0).stdout == "1\n"
+    for command in (("sshare", "-nP", "-o", "Account,User"), ("sacctmgr", "-nP", "show", "assoc", "format=account,user"),
+                    ("sreport", "-nP", "cluster", "utilization", "start=now-1hours"), ("sprio", "-h"), ("sdiag", "--help")):
+        own, through = login.run(*command), login.run("minke", *command)
+        assert (own.returncode, own.stdout, own.stderr) == (through.returncode, through.stdout, through.stderr), command
+    for words in (("show", "topology"), ("show", "assoc_mgr", "flags=users"), ("ping",), ("show", "bogus"), ("bogus",)):
+        own, through = login.run("scontrol", *words), login.run("minke", "scontrol", *words)
+        assert (own.returncode, own.stdout, own.stderr) == (through.returncode, through.stdout, through.stderr), words
+    job = login.sbatch("-t", "5", "-N", "1", "--wrap", "srun sleep 600")
+    poll(lambda: f"{job}.0" in login.run("minke", "squeue", "-s", "-h", "-o", "%i", check=0).stdout.split(), what="its step")
+    (login.bin / "sprio").unlink()
+    done = login.run("minke", "sprio")
+    assert done.returncode == 1 and f"own sprio cannot be started: {login.bin}/sprio: No such file" in done.stderr, done.stderr
     assert not login.has_own_cluster()
+
+
+def test_a_heterogeneous_job_is_submitted_by_slurms_own_sbatch(login):
+    script = "#!/bin/sh\n#SBATCH -N1 -t 5\n#SBATCH hetjob\n#SBATCH -N1 -t 5\ntrue\n"
+    (login.work / "het.sh").write_text(script)
+    for done in (login.run("minke", "sbatch", "--hold", "het.sh", check=0), login.run("minke", "sbatch", "--hold", input=script, check=0)):
+        job = done.stdout.split()[-1]
+        assert f"{job}+1" in login.run("squeue", "-h", "-o", "%i", check=0).stdout.split(), done.stdout
 
 
 def test_a_submission_is_the_clusters_own(login):
@@ -217,7 +285,7 @@ def test_a_submission_is_the_clusters_own(login):
     tested = login.run("minke", "sbatch", "--test-only", "--wrap", "true", check=0).stderr
     assert re.match(r"sbatch: Job \d+ to start at \S+ using 1 processors on nodes \S+ in partition main", tested), tested
     refused = login.run("minke", "sbatch", "-p", "nowhere", "--wrap", "true")
-    assert refused.returncode == 1 and "invalid partition specified" in refused.stderr, refused.stderr
+    assert refused.returncode == 1 and "failed: Invalid partition name specified (invalid partition specified: nowhere)" in refused.stderr, refused.stderr
 
 
 LOST = "sbatch: error: Batch job submission failed: Socket timed out on send/recv operation"
@@ -240,10 +308,15 @@ def test_a_chain_goes_on_as_the_same_job(login):
     job = login.run("minke", "chain", "--total", "1h", "--each", "10m", "-o", "chain.out", "work.sh", check=0).stdout.split()[3].rstrip(":")
     output = login.work / "chain.out"
     poll(lambda: output.exists() and "the work goes on in part 2" in output.read_text(), 60, "the first part")
-    # Slurm holds back what was requeued for a while.
     poll(lambda: login.run("squeue", "-h", "-j", job, "-o", "%t").stdout.strip() == "PD", 30, "the requeue")
-    login.run("scontrol", "update", f"JobId={job}", "StartTime=now", check=0)
-    poll(lambda: "done in part 2" in output.read_text(), 60, "the second part")
+
+    def second_part():
+        # Slurm holds back what was requeued for two minutes, and says so anew when the first part's node has cleaned up.
+        eligible = re.search(r"EligibleTime=(\S+)", login.run("scontrol", "show", "job", job).stdout)
+        if eligible and eligible[1] > time.strftime("%Y-%m-%dT%H:%M:%S"):
+            login.run("scontrol", "update", f"JobId={job}", "StartTime=now")
+        return "done in part 2" in output.read_text()
+    poll(second_part, 60, "the second part")
     assert [line for line in output.read_text().splitlines() if line.startswith("part")] == ["part 1", "part 2"]
     assert not login.has_own_cluster()
 
@@ -258,6 +331,151 @@ def test_top_shows_own_jobs_on_all_nodes(login):
     for _ in range(5):
         shown = login.run("minke", "top", "--once", check=0).stdout
     assert "2 jobs running" in shown and all(job in shown for job in jobs) and login.asked() == []
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="the poller runs as root")
+def test_a_poller_asks_for_all_users(login):
+    job = str(login.sbatch("--hold", "--wrap", "true"))
+    (login.directory / "long.toml").write_text('[cluster]\nengine = "slurm"\nperiod = 600\n')
+    shared = {"MINKE_POLLED": str(login.directory / "polled"), "MINKE_CONFIG": str(login.directory / "long.toml")}
+    kinds = ["configuration", "jobs", "licenses", "load", "nodes", "partitions", "reservations"]
+    assert login.run("minke", "poll", "--once", env=shared, check=0).stdout.endswith(f": {', '.join(kinds)}\n")
+    # Who has asked nothing himself yet.
+    login.forget()
+    for _ in range(3):
+        assert job in login.run("minke", "squeue", "-h", "-o", "%i", env=shared, check=0).stdout.split()
+    login.run("minke", "sinfo", env=shared, check=0)
+    assert login.asked() == []
+    assert "minke poll asks slurmctld for all users" in login.run("minke", "doctor", env=shared, check=0).stdout
+    # What he changes himself he sees at once.
+    login.run("minke", "scancel", job, env=shared, check=0)
+    assert job not in login.run("minke", "squeue", "-h", "-o", "%i", env=shared, check=0).stdout.split()
+    # What not all may see is taken away, and everybody asks for himself again.
+    real = shutil.which("scontrol", path=SYSTEM_PATH)
+    (login.bin / "scontrol").write_text(f'#!/bin/sh\necho "scontrol $*" >>"{login.count}"\n{real} "$@" | sed "s/^PrivateData .*/PrivateData = jobs,usage/"\n')
+    directory = next((login.directory / "polled").iterdir())
+    (directory / "load").unlink()  # one is asked for anew
+    assert "jobs" not in login.run("minke", "poll", "--once", env=shared, check=0).stdout
+    assert not (directory / "jobs").exists() and (directory / "nodes").exists()
+    login.forget()
+    login.run("minke", "squeue", "-h", env=shared, check=0)
+    assert login.asked("squeue")
+    assert "[Service]" in login.run("minke", "poll", "--print-unit", check=0).stdout
+
+
+class Agent:
+    """minke agent, as on a node; with it, a configuration that asks it."""
+
+    def __init__(self, login: OnSlurm, *options: str):
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.port = free.getsockname()[1]
+        configuration = login.directory / "agent.toml"
+        configuration.write_text(f'[cluster]\nengine = "slurm"\nperiod = 5\nagent_port = {self.port}\n')
+        self.environment = {"MINKE_CONFIG": str(configuration)}
+        self.process = login.start("minke", "agent", "--port", str(self.port), "--period", "1", "--munge-socket", f"{login.slurm.directory}/munge.socket",
+                                   *options, env=login.environment | self.environment)
+        assert self.process.stdout.readline().split()[-1] == str(self.port)
+
+    def __enter__(self) -> "Agent":
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.process.kill()
+        self.process.wait()
+
+    def top(self, login: OnSlurm, *options: str) -> dict:
+        login.forget()
+        return json.loads(login.run("minke", "top", "--json", *options, env=self.environment, check=0).stdout)
+
+
+def test_an_agent_measures_the_jobs_of_its_node(login, tmp_path):
+    library = tmp_path / "libnvidia-ml.so.1"
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, ROOT / "tests/fake_nvml.c"], check=True)
+    pathlib.Path(f"{library}.gpus").write_text("0 0 GPU-aaaa 81920 NVIDIA A100\n1 1 GPU-bbbb 81920 NVIDIA A100\n"
+                                               "use 0 77 1234 100000 0 1400\nuse 1 78 1234 100000 0 1400\n")
+    job = login.sbatch("-t", "5", "--gres=gpu:1", "--wrap", "python3 -c 'x = bytes([1]) * (80 << 20)\nwhile True: pass'")
+    with Agent(login, "--gpu-library", str(library)) as agent:
+        def own() -> dict:
+            return next((one for one in agent.top(login)["jobs"] if one["job_id"] == int(job)), {})
+        poll(lambda: own().get("cores", 0) > 0.1 and own()["gpus"], 60, "what it uses")
+        one = own()
+        assert one["processes"] >= 2 and one["memory_kib"] >= 80 << 10 and one["peak_memory_kib"] >= 80 << 10
+        assert one["gpus"][0]["utilization"] in (77, 78) and one["gpus"][0]["memory_mib"] == 1234
+        assert "notes" not in agent.top(login)
+        assert len(next(x for x in agent.top(login, "--series")["jobs"] if x["job_id"] == int(job))["series"]["time"]) >= 2
+        assert not login.asked("sstat")
+    # Without it, that is said, and Slurm's own sums are shown.
+    told = agent.top(login)
+    assert "no minke agent answers" in told["notes"][0] and login.asked("sstat"), told
+    assert re.search(r"of 1\s*$", login.run("minke", "top", "--once", env=agent.environment, check=0).stdout, re.MULTILINE)
+
+
+def test_what_agents_measured_is_known_of_jobs_that_have_ended(login, tmp_path):
+    """From the node's agent, and later from what the head's has collected."""
+    library = tmp_path / "libnvidia-ml.so.1"
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, ROOT / "tests/fake_nvml.c"], check=True)
+    pathlib.Path(f"{library}.gpus").write_text("0 0 GPU-aaaa 81920 NVIDIA A100\n1 1 GPU-bbbb 81920 NVIDIA A100\n"
+                                               "use 0 77 1234 100000 0 1400\nuse 1 77 1234 100000 0 1400\n")
+    kept = ("--collect", "--directory", str(tmp_path / "kept"), "--collect-period", "1")
+
+    def seff(agent: Agent, job: str) -> str:
+        return login.run("minke", "seff", str(job), env=agent.environment, check=0).stdout
+
+    with Agent(login, "--gpu-library", str(library)) as agent:
+        job = login.sbatch("-t", "5", "--gres=gpu:1", "--wrap", "python3 -c 'x = bytes([1]) * (90 << 20)\nimport time; time.sleep(3)'")
+        poll(lambda: "COMPLETED" in login.slurm.command("sacct", "-nXPj", str(job), "-o", "state").stdout, 60, "its end")
+        said = seff(agent, job)
+        assert "GPU Efficiency: 77.00% of 1 GPU" in said and "GPU Memory Utilized: 1.21 GB" in said, said
+        memory = float(re.search(r"Memory Utilized: ([\d.]+) MB", said)[1])
+        assert memory >= 90, said
+    # Another one, which measures nothing of it, does not know of it; what has been kept is known.
+    with Agent(login, "--gpu-library", str(library), *kept) as agent:
+        assert "GPU" not in seff(agent, job)
+        job = login.sbatch("-t", "5", "--gres=gpu:2", "--wrap", "sleep 3")
+        database = tmp_path / "kept/ended.db"
+        # All nodes are at one address here, so that each of them tells of it.
+        poll(lambda: sqlite3.connect(database).execute("SELECT count(*) FROM ended WHERE job = ?", (int(job),)).fetchone()[0] > 0, 60, "that it is kept")
+    with Agent(login, *kept) as agent:
+        assert "GPU Efficiency: 77.00% of 2 GPUs" in seff(agent, job)
+    # Without any, Slurm's own record is shown.
+    assert "GPU" not in seff(agent, job) and "Job Wall-clock time" in seff(agent, job)
+
+
+def ask_agent(login: OnSlurm, port: int, text: str, *identity: str) -> str:
+    """By hand, as a user may. `text`: {} stands for the agent's nonce."""
+    with socket.create_connection(("127.0.0.1", port), timeout=30) as connection, connection.makefile("rw") as lines:
+        nonce = lines.readline().split()[2]
+        munge = [*identity, "munge", f"--socket={login.slurm.directory}/munge.socket"]
+        sealed = subprocess.run(munge, input=text.format(nonce), capture_output=True, text=True, check=True).stdout
+        lines.write(sealed)
+        lines.flush()
+        return lines.readline()
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="asks as another user")
+def test_an_agent_tells_a_user_of_his_own_jobs_alone(login):
+    for one in (login.slurm.directory, login.directory):
+        one.chmod(0o711)
+    job = login.sbatch("-t", "5", "--wrap", "sleep 600")
+    nobody = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+    with Agent(login) as agent:
+        poll(lambda: any(one["job_id"] == int(job) and one["processes"] for one in agent.top(login)["jobs"]), 60, "its job")
+        opened = ["unmunge", f"--socket={login.slurm.directory}/munge.socket"]
+        answer = ask_agent(login, agent.port, "ask {} mine now", *nobody)
+        # Only he can open it.
+        assert "unauthorized" in subprocess.run(opened, input=answer, capture_output=True, text=True).stderr.lower()
+        his = subprocess.run([*nobody, *opened], input=answer.encode(), capture_output=True).stdout.split(b"answer mine\n")[1]
+        roots = subprocess.run(opened, input=ask_agent(login, agent.port, "ask {} mine now").encode(), capture_output=True).stdout.split(b"answer mine\n")[1]
+        assert len(his) < 10 < len(roots)
+        assert ask_agent(login, agent.port, "ask 0123 mine now").startswith("error no question to this agent")
+        # Who says nothing, or too much, keeps nobody from it.
+        silent = [socket.create_connection(("127.0.0.1", agent.port)) for _ in range(8)]
+        with socket.create_connection(("127.0.0.1", agent.port), timeout=30) as loud:
+            loud.sendall(b"x" * 20000)
+            assert loud.recv(100).startswith(b"minke-agent 1 ")
+        assert any(one["job_id"] == int(job) for one in agent.top(login)["jobs"])
+        for one in silent:
+            one.close()
 
 
 def test_one_of_several_clusters_by_its_name(login):
@@ -350,6 +568,8 @@ def test_a_dead_slurmctld_is_named(login):
 
 def test_slurmctld_dies_while_it_is_asked(login):
     """The command ends with the culprit's name; afterwards everything is as before."""
+    job = login.sbatch("-t", "5", "-o", "/dev/null", "--wrap", "true")
+    poll(lambda: "COMPLETED" in login.run("sacct", "-n", "-X", "-j", job, "-o", "state").stdout, 60, "its record")
     conf = login.directory / "slurm.conf"
     conf.write_text(pathlib.Path(login.environment["SLURM_CONF"]).read_text() + "MessageTimeout=5\n")
     for name in ("cgroup.conf", "gres.conf"):
@@ -366,6 +586,7 @@ def test_slurmctld_dies_while_it_is_asked(login):
         assert asking.returncode == 1 and "slurmctld does not answer" in error, error
         # What does not need it goes on.
         assert login.run("minke", "sacct", "-n", "-X", "-o", "JobID").returncode == 0
+        assert "Cluster: loopback\n" in login.run("minke", "seff", job, env={"SLURM_CONF": str(conf)}, check=0).stdout
     finally:
         LoopbackSlurm.start_daemon(login.slurm, "slurmctld", "-D")
         poll(lambda: "is UP" in login.slurm.command("scontrol", "ping").stdout, 60, "slurmctld")

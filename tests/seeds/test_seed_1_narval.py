@@ -286,7 +286,7 @@ def test_1_34_short_sessions_have_nodes_of_their_own(reader):
 
 def on_a_part(reader, gpu: str) -> None:
     job = reader.submit("true", f"--gres=gpu:{gpu}:1")
-    assert reader.wait_end(job)["NodeList"] == "ng20101" and reader.job(job)["TresPerNode"] == f"gres:gpu:{gpu}:1"
+    assert reader.wait_end(job)["NodeList"] == "ng20101" and reader.job(job)["TresPerNode"] == f"gres/gpu:{gpu}:1"
 
 
 def test_1_37_a_seventh_of_a_gpu(reader):
@@ -324,7 +324,7 @@ def test_1_44_time(reader, running):
 
 
 def test_1_45_a_gpu_of_each_node(reader, running):
-    assert row(reader, running)["TRES_PER_N"] == "gres:gpu:1"
+    assert row(reader, running)["TRES_PER_N"] == "gres/gpu:1"
 
 
 def test_1_46_cpus_and_memory(reader, running):

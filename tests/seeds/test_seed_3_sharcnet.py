@@ -131,7 +131,7 @@ def test_3_14_gpu_jobs(sharcnet):
                                    "sh -c 'echo $(nproc) $CUDA_VISIBLE_DEVICES'"))
     assert re.fullmatch(r"\d+ \d,\d\n", student.output(job, "gpu.log"))
     fields = student.job(job)
-    assert (fields["NumTasks"], fields["CPUs/Task"], fields["TresPerNode"]) == ("1", "4", "gres:gpu:2")
+    assert (fields["NumTasks"], fields["CPUs/Task"], fields["TresPerNode"]) == ("1", "4", "gres/gpu:2")
     job = submitted(types(student, "sqsub -r 1h -q gpu -f mpi -n 2 --gpp=1 --nompirun -o mpi.log true"))
     assert student.wait_end(job)["NumTasks"] == "2"
 

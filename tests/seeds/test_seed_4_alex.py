@@ -6,7 +6,8 @@ import signal
 
 import pytest
 
-from cluster import ENDED, SYSTEM_PATH, has_ended, poll
+from cluster import ENDED, SYSTEM_PATH, poll
+from processes import has_ended
 from shared import User
 from sites import on_a_terminal, types
 
@@ -94,11 +95,11 @@ def test_4_03_priority_by_what_is_asked_for(reader):
     blocker = reader.submit("sleep 600", "-w", "a0603", "--exclusive")
     reader.wait_state(blocker, "RUNNING")
     small, large = (reader.sbatch("-w", "a0603", f"--cpus-per-task={cpus}", "--wrap=true") for cpus in (1, 100))
-    rows = {line.split()[0]: line.split() for line in types(reader, "sprio -l").splitlines()}
+    columns = types(reader, "sprio -l").split("\n")[0].split()
+    sizes = dict(line.split() for line in types(reader, "sprio -h -o '%i %J'").splitlines())
     types(reader, "scancel --me")
-    assert rows["JOBID"][:6] == ["JOBID", "PARTITION", "USER", "PRIORITY", "SITE", "AGE"]
-    at = rows["JOBID"].index("JOBSIZE")
-    assert int(rows[str(small)][at]) > int(rows[str(large)][at])
+    assert columns[:7] == ["JOBID", "PARTITION", "USER", "ACCOUNT", "PRIORITY", "SITE", "AGE"]
+    assert int(sizes[str(small)]) > int(sizes[str(large)])
 
 
 def test_4_04_the_nodes(reader):
@@ -275,7 +276,7 @@ def test_4_37_the_job_file(ended, reader):
 
 
 def test_4_38_a_gpu_of_a_type(ended, reader):
-    assert ended[2]["TresPerNode"] == "gres:gpu:a40:1" and "gres/gpu=1" in resources(reader, ended[1])
+    assert ended[2]["TresPerNode"] == "gres/gpu:a40:1" and "gres/gpu=1" in resources(reader, ended[1])
 
 
 def test_4_39_its_line_of_python_runs(ended, reader):
@@ -333,7 +334,7 @@ SALLOC = "salloc --gres=gpu:a40:1 --time=3:59:00"
 
 def test_4_47_an_interactive_session(reader):
     done = reader.run(*SALLOC.split(), input="squeue --me -h -o '%l %b %T'\n", check=0)
-    assert "Granted job allocation" in done.stderr and "3:59:00 gres:gpu:a40:1 RUNNING" in done.stdout
+    assert "Granted job allocation" in done.stderr and "3:59:00 gres/gpu:a40:1 RUNNING" in done.stdout
 
 
 def test_4_48_one_is_connected_to_the_node(reader):

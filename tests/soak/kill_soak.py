@@ -19,7 +19,8 @@ import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from cluster import Cluster, Machine, PATIENCE, has_ended, poll  # noqa: E402
+from cluster import Cluster, Machine, PATIENCE, poll  # noqa: E402
+from processes import command_line, environment, has_ended  # noqa: E402
 from soak_checks import ACCOUNT, Checks, Killed, record  # noqa: E402
 from soak_jobs import Backlog, Job, Submitter, draw, release_what_nobody_knows, write_scripts  # noqa: E402
 
@@ -91,21 +92,6 @@ class Killer:
         if target == "script":
             return len(words) > 1 and words[0].endswith("bash") and words[1].endswith("slurm_script")
         return bool(words) and pathlib.Path(words[0]).name == target
-
-
-def command_line(pid: int) -> list[str]:
-    try:
-        return pathlib.Path(f"/proc/{pid}/cmdline").read_text(errors="replace").split("\0")
-    except OSError:
-        return []
-
-
-def environment(pid: int) -> dict[str, str]:
-    try:
-        entries = pathlib.Path(f"/proc/{pid}/environ").read_text(errors="replace").split("\0")
-    except OSError:
-        return {}
-    return dict(entry.split("=", 1) for entry in entries if "=" in entry)
 
 
 def send_kill(pid: int) -> bool:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/version.h"
 #include "cli/sacctmgr/change.h"
 #include "cli/sacctmgr/matching.h"
 #include "model/accounts.pb.h"
@@ -25,8 +26,8 @@ int add_account(AccountingSession& session, const Words& words) {
   std::string description, organization;
   bool any = false;
   const Status read = apply_settings(given, pattern, book, any, [&](const Word& word) {
-    if (word.name == "description") description = lower(word.value);
-    if (word.name == "organization") organization = lower(word.value);
+    if (word.name == "description") description = text::lower_case(word.value);
+    if (word.name == "organization") organization = text::lower_case(word.value);
     return word.name.empty() ||
            is_one_of(word, {"name", "account", "cluster", "parent", "description", "organization"});
   });
@@ -39,7 +40,8 @@ int add_account(AccountingSession& session, const Words& words) {
                     session.cluster_name(cluster) +
                     "\n        Contact your admin to add this account.\n No associations created.");
   }
-  std::string accounts, associations;
+  const bool old = spoken_release() < kSlurm24;
+  std::string accounts, associations, present;
   for (const std::string& name : names) {
     if (book.account(name) == nullptr) {
       model::AccountRecord& record = session.change.accounts.emplace_back();
@@ -51,21 +53,27 @@ int add_account(AccountingSession& session, const Words& words) {
       accounts += "  " + name + "\n";
     }
     for (const std::string& cluster : *clusters) {
-      if (book.find(name, {}, {}, cluster) != nullptr) continue;
+      if (book.find(name, {}, {}, cluster) != nullptr) {
+        present += "Already existing account " + name + " on cluster " + session.cluster_name(cluster) + "\n";
+        continue;
+      }
       AssociationRecord& record = session.change.associations.emplace_back(pattern);
       record.set_account(name);
       record.set_parent_account(parent);
       record.set_cluster(cluster);
-      associations += fmt::format("  A = {:<10} C = {:<10}\n", name, session.cluster_name(cluster));
+      associations += old ? fmt::format("  A = {:<10} C = {:<10}\n", name, session.cluster_name(cluster))
+                          : fmt::format("  C = {:<10} A = {:<20}\n", session.cluster_name(cluster), name);
     }
   }
-  if (session.change.empty()) return session.nothing("new added.");
+  if (session.change.empty() && (old || present.empty())) return session.nothing("new added.");
+  if (session.change.empty()) return session.say(" " + present), 1;
   std::string text;
   if (!accounts.empty())
     text += " Adding Account(s)\n" + accounts +
             " Settings\n  Description     = " + (description.empty() ? "Account Name" : description) +
             "\n  Organization    = " + (organization.empty() ? "Parent/Account Name" : organization) + "\n";
-  if (!associations.empty()) text += " Associations\n" + associations;
+  const std::string heading = old ? " Associations\n" : present.empty() ? " Associations =\n" : present;
+  if (!associations.empty()) text += heading + associations;
   std::string settings = settings_text(pattern);
   if (!wanted_parent.empty()) settings += fmt::format("  {:<14}= {}\n", "Parent", parent);
   if (!settings.empty()) text += " Settings\n" + settings;
@@ -163,8 +171,8 @@ int modify_account(AccountingSession& session, const Words& words) {
     const model::AccountRecord* record = session.book().account(name);
     model::AccountRecord changed = *record;
     for (const Word& word : words.set) {
-      if (word.name == "description") changed.set_description(lower(word.value));
-      if (word.name == "organization") changed.set_organization(lower(word.value));
+      if (word.name == "description") changed.set_description(text::lower_case(word.value));
+      if (word.name == "organization") changed.set_organization(text::lower_case(word.value));
     }
     if (changed.SerializeAsString() == record->SerializeAsString()) continue;
     session.change.accounts.push_back(changed);

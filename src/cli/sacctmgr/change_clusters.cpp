@@ -29,7 +29,7 @@ struct ClusterSettings {
 // Whether the word is a cluster's own. Fails on a malformed value.
 Result<bool> read_setting(const Word& word, ClusterSettings& settings, const AccountingSession& session) {
   if (word.name == "federation") {
-    settings.federation = lower(word.value);
+    settings.federation = text::lower_case(word.value);
     if (!settings.federation->empty() && !session.book().federations().contains(*settings.federation))
       return failure(" The federation " + *settings.federation + " doesn't exist.");
   } else if (word.name == "fedstate") {
@@ -190,7 +190,7 @@ int modify_cluster(AccountingSession& session, const Words& words) {
   const std::string own = settings_lines(settings);
   std::string clusters, associations, elsewhere;
   for (const auto& [in_book, record] : session.book().clusters()) {
-    if (!names.empty() && !contains(names, lower(session.cluster_name(in_book)))) continue;
+    if (!names.empty() && !contains(names, text::lower_case(session.cluster_name(in_book)))) continue;
     if (!states.empty() && !contains(states, record.federation())) continue;
     if (settings.federation && !record.federation().empty() && record.federation() != *settings.federation)
       elsewhere += fmt::format(" The cluster {} is assigned to federation {}\n",
@@ -225,7 +225,7 @@ int delete_cluster(AccountingSession& session, const Words& words) {
   std::string text;
   for (const auto& [in_book, record] : session.book().clusters()) {
     const std::string name = session.cluster_name(in_book);
-    if (!contains(names, lower(name))) continue;
+    if (!contains(names, text::lower_case(name))) continue;
     if (in_book.empty()) return refuse(" The cluster " + name + " is the one that is served here: it stays.");
     session.change.removed_clusters.push_back(in_book);
     text += "  " + name + "\n";

@@ -127,7 +127,7 @@ int add_resource(AccountingSession& session, const Words& words) {
   for (const std::string& name : names) {
     ResourceRecord record;
     record.set_name(name);
-    record.set_server(lower(settings.server));
+    record.set_server(text::lower_case(settings.server));
     const auto before = session.book().resources().find(accounts::resource_key(record));
     const bool is_new = before == session.book().resources().end();
     if (!is_new) {

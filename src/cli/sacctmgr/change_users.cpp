@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "base/version.h"
 #include "cli/sacctmgr/change.h"
 #include "cli/sacctmgr/matching.h"
 #include "model/accounts.pb.h"
@@ -57,9 +58,22 @@ std::string add_wckeys(AccountingSession& session, const std::string& user,
     const auto has = [&](const auto& list) { return std::find(list.begin(), list.end(), key) != list.end(); };
     if (known != nullptr && has(known->wckeys())) continue;
     changed_user(session, user).add_wckeys(key);
-    lines += fmt::format("  U = {:<9} W = {:<10} C = {:<10}\n", user, key, session.cluster());
+    lines += spoken_release() < kSlurm24
+                 ? fmt::format("  U = {:<9} W = {:<10} C = {:<10}\n", user, key, session.cluster())
+                 : fmt::format("  C = {:<10} W = {:<10} U = {:<9}\n", session.cluster(), key, user);
   }
   return lines;
+}
+
+// What is said of an association that is made.
+std::string added_line(const std::string& user, const std::string& account, const std::string& cluster,
+                       const std::string& partition) {
+  if (spoken_release() < kSlurm24) {
+    const std::string where = partition.empty() ? "" : fmt::format(" P = {:<10}", partition);
+    return fmt::format("  U = {:<9} A = {:<10} C = {:<10}{}\n", user, account, cluster, where);
+  }
+  const std::string where = partition.empty() ? "" : " P = " + partition;
+  return fmt::format("  C = {:<10} A = {:<20} U = {:<9}{}\n", cluster, account, user, where);
 }
 
 }  // namespace
@@ -133,10 +147,7 @@ int add_user(AccountingSession& session, const Words& words) {
           record.set_partition(partition);
           record.set_cluster(cluster);
           record.set_is_default(!cluster.empty() && !has_default && account == first);
-          associations +=
-              fmt::format("  U = {:<9} A = {:<10} C = {:<10}", name, account, session.cluster_name(cluster));
-          if (!partition.empty()) associations += fmt::format(" P = {:<10}", partition);
-          associations += '\n';
+          associations += added_line(name, account, session.cluster_name(cluster), partition);
         }
         if (cluster.empty() && account == first && (!has_default || !default_account.empty()))
           changed_user(session, name).set_default_account(account);
@@ -146,15 +157,19 @@ int add_user(AccountingSession& session, const Words& words) {
   if (session.change.associations.empty() && users.empty() && keys.empty())
     return session.nothing("new added.");
   std::string text;
+  const bool old = spoken_release() < kSlurm24;
   if (!users.empty()) text += " Adding User(s)\n" + users;
-  if (!default_account.empty() || level) {
-    text += " Settings =\n";
+  if (!default_account.empty() || level || (!old && !users.empty())) {
+    text += old ? " Settings =\n" : " Settings\n";
     if (!default_account.empty()) text += "  Default Account = " + default_account + "\n";
     if (level) text += "  Admin Level     = " + admin_level_text(*level) + "\n";
   }
-  if (!associations.empty())
-    text += " Associations =\n" + associations + " Non Default Settings\n" + settings_text(pattern);
-  if (!keys.empty()) text += " WCKeys =\n" + keys;
+  const std::string settings = settings_text(pattern);
+  const std::string others = old || !settings.empty() ? " Non Default Settings\n" + settings : "";
+  if (!associations.empty()) text += " Associations =\n" + associations;
+  if (!associations.empty() && old) text += others;
+  if (!keys.empty()) text += (old ? " WCKeys =\n" : " Wckey(s)\n") + keys;
+  if (!associations.empty() && !old) text += others;
   session.say(text);
   const int status = session.commit();
   return missing.empty() ? status : 1;

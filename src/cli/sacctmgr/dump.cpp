@@ -129,9 +129,7 @@ std::string unquoted(std::string_view text) {
   text = text::trim(text);
   if (text.size() >= 2 && (text.front() == '\'' || text.front() == '"') && text.back() == text.front())
     text = text.substr(1, text.size() - 2);
-  std::string out;
-  for (const char c : text) out += text::to_lower(c);
-  return out;
+  return text::lower_case(text);
 }
 
 class Loader {

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <utility>
 
 #include "api/accounts.pb.h"
 #include "api/actions.pb.h"
@@ -13,7 +14,9 @@
 #include "api/machine.pb.h"
 #include "cli/sacctmgr/enforcement.h"
 #include "engine/fetch.h"
+#include "engine/fetch_accounts.h"
 #include "engine/open.h"
+#include "text/number.h"
 #include "view/output.h"
 
 namespace minke::cli {
@@ -76,18 +79,9 @@ Result<AccountingSession> AccountingSession::open(const AccountingOptions& optio
   session.engine_ = std::move(*cluster);
   const auto reply = session.engine_->accounts(api::QueryAccountsRequest());
   if (!reply) return failure(reply.error());
-  accounts::AccountsChange all;
-  all.accounts.assign(reply->accounts().begin(), reply->accounts().end());
-  all.users.assign(reply->users().begin(), reply->users().end());
-  all.associations.assign(reply->associations().begin(), reply->associations().end());
-  all.qos.assign(reply->qos().begin(), reply->qos().end());
-  all.associations.insert(all.associations.end(), reply->foreign_associations().begin(),
-                          reply->foreign_associations().end());
-  all.clusters.assign(reply->clusters().begin(), reply->clusters().end());
-  all.federations.assign(reply->federations().begin(), reply->federations().end());
-  all.resources.assign(reply->resources().begin(), reply->resources().end());
-  if (const Status applied = session.book_.apply(all); !applied) return failure(applied.error());
-  session.book_.set_version(reply->version());
+  auto book = engine::account_book_of(*reply);
+  if (!book) return failure(book.error());
+  session.book_ = std::move(*book);
   session.cluster_ = engine::fetch_cluster_name(*session.engine_);
   return session;
 }
@@ -102,8 +96,8 @@ std::string AccountingSession::cluster_name(const std::string& in_book) const {
 }
 
 std::string AccountingSession::cluster_in_book(const std::string& name) const {
-  const std::string lowered = lower(name);
-  return lowered == lower(cluster_) ? std::string() : lowered;
+  const std::string lowered = text::lower_case(name);
+  return lowered == text::lower_case(cluster_) ? std::string() : lowered;
 }
 
 Result<std::vector<std::string>> AccountingSession::clusters_of(std::span<const Word> words) const {

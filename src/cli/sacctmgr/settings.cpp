@@ -218,7 +218,7 @@ Result<bool> set_preempt(model::QosRecord& record, const Word& word, const accou
 }
 
 Result<bool> set_preempt_mode(model::QosRecord& record, const Word& word) {
-  const std::string mode = lower(word.value);
+  const std::string mode = text::lower_case(word.value);
   if (mode != "off" && mode != "cancel" && mode != "requeue" && mode != "suspend" && mode != "cluster")
     return bad_value("PreemptMode", word);
   record.set_preempt_mode(mode == "cluster" ? std::string() : mode);
@@ -253,7 +253,7 @@ Status set_tres(TresLimits& limits, std::string_view value) {
     const size_t equals = item.rfind('=');
     if (equals == std::string_view::npos || equals == 0)
       return failure("slurmdb_format_tres_str: no value found");
-    const std::string name = lower(text::trim(item.substr(0, equals)));
+    const std::string name = text::lower_case(text::trim(item.substr(0, equals)));
     const std::string_view amount = text::trim(item.substr(equals + 1));
     if (tres_rank(name) == 8 && !name.starts_with("gres/") && !name.starts_with("license/") &&
         !name.starts_with("bb/"))
@@ -316,7 +316,7 @@ Result<bool> set_association(model::AssociationRecord& record, const Word& word,
       record.clear_default_qos();
       return true;
     }
-    const std::string name = lower(word.value);
+    const std::string name = text::lower_case(word.value);
     if (book.qos(name) == nullptr)
       return failure("You gave a bad default qos '" + name + "'.  Use 'list qos' to get complete list.");
     record.set_default_qos(name);
@@ -331,7 +331,7 @@ Result<bool> set_qos(model::QosRecord& record, const Word& word, const accounts:
   Limits& limits = *record.mutable_limits();
   const std::string& name = word.name;
   if (name == "description") {
-    record.set_description(lower(word.value));
+    record.set_description(text::lower_case(word.value));
     return true;
   }
   if (name == "flags") return set_flags(record, word);

@@ -7,10 +7,14 @@
 #include <cstdlib>
 #include <set>
 
+#include "base/version.h"
 #include "cli/sacctmgr/change.h"
+#include "cli/sacctmgr/document.h"
 #include "cli/sacctmgr/show_fields.h"
+#include "cli/sacctmgr/show_present.h"
 #include "model/accounts.pb.h"
-#include "view/document/accounts.h"
+#include "text/list.h"
+#include "text/number.h"
 #include "view/output.h"
 #include "view/text.h"
 
@@ -37,10 +41,10 @@ struct Entity {
   size_t shortest;
 };
 constexpr Entity kEntities[] = {
-    {"accounts", 2},     {"associations", 2}, {"clusters", 2},     {"configuration", 2},
-    {"problems", 1},     {"qos", 1},          {"runawayjobs", 2},  {"stats", 1},
-    {"transactions", 4}, {"tres", 2},         {"users", 1},        {"wckeys", 1},
-    {"events", 1},       {"resources", 4},    {"reservations", 4}, {"federations", 1}};
+    {"accounts", 2},    {"associations", 2}, {"clusters", 2}, {"configuration", 2}, {"problems", 1},
+    {"qos", 1},         {"runawayjobs", 2},  {"stats", 1},    {"transactions", 4},  {"tres", 2},
+    {"users", 1},       {"wckeys", 1},       {"events", 1},   {"resources", 4},     {"reservations", 4},
+    {"federations", 1}, {"instances", 1}};
 
 struct Question {
   std::vector<Word> where;
@@ -62,7 +66,8 @@ int depth_of(const accounts::AccountBook& book, const AssociationRecord& one) {
 std::vector<std::string> clusters_in(const AccountingSession& session, const Question& question) {
   std::vector<std::string> clusters;
   for (const auto& [name, record] : session.book().clusters()) {
-    if (has(list_of(question.where, "cluster"), lower(session.cluster_name(name)))) clusters.push_back(name);
+    if (has(list_of(question.where, "cluster"), text::lower_case(session.cluster_name(name))))
+      clusters.push_back(name);
   }
   return clusters;
 }
@@ -72,7 +77,8 @@ std::vector<Line> cluster_lines(const AccountingSession& session, const Question
   const auto names = names_in(question.where, "cluster"), federations = list_of(question.where, "federation");
   std::vector<Line> lines;
   for (const auto& [name, record] : book.clusters()) {
-    if (!has(names, lower(session.cluster_name(name))) || !has(federations, record.federation())) continue;
+    if (!has(names, text::lower_case(session.cluster_name(name))) || !has(federations, record.federation()))
+      continue;
     if (question.with.contains("withfed") && !federations.empty() && record.federation().empty()) continue;
     Line& line = lines.emplace_back();
     line.cluster = &record;
@@ -89,7 +95,8 @@ std::vector<Line> federation_lines(const AccountingSession& session, const Quest
     if (!has(names, name)) continue;
     std::vector<Line> members;
     for (const auto& [in_book, cluster] : session.book().clusters()) {
-      if (cluster.federation() != name || !has(clusters, lower(session.cluster_name(in_book)))) continue;
+      if (cluster.federation() != name || !has(clusters, text::lower_case(session.cluster_name(in_book))))
+        continue;
       Line& line = members.emplace_back();
       line.cluster = &cluster;
       line.is_federation = true;
@@ -115,7 +122,7 @@ std::vector<Line> resource_lines(const AccountingSession& session, const Questio
       continue;
     }
     for (const auto& share : record.shares()) {
-      const std::string cluster = lower(session.cluster_name(share.cluster()));
+      const std::string cluster = text::lower_case(session.cluster_name(share.cluster()));
       if (!has(list_of(question.where, "cluster"), cluster)) continue;
       Line& line = lines.emplace_back();
       line.resource = &record;
@@ -284,58 +291,47 @@ std::string default_format(std::string_view entity, const Question& question) {
            std::string(question.with.contains("withfed") ? ",federation,id,features,fedstate" : "");
   if (entity == "tres") return "type,name%15,id";
   if (entity == "federations") return "federation,cluster,id%2,features,fedstate";
-  if (entity == "resources") return "name%10,server,type%8,count,allocated,servertype";
+  if (entity == "resources") {
+    return spoken_release() < kSlurm24
+               ? "name%10,server,type%8,count,allocated,servertype"
+               : "name%10,server,type%8,count,lastconsumed,allocatednow,servertype,flags%20";
+  }
   if (entity == "wckeys") return "wckey,cluster,user";
+  if (entity == "events") return "cluster,nodename,timestart,timeend,state,reason,user";
+  if (entity == "transactions") return "time,action,actor,where,info";
+  if (entity == "reservations") return "cluster,name%15,tres,timestart,timeend,unusedwall";
+  if (entity == "instances") return "cluster,nodename,timestart,timeend,instanceid,instancetype,extra";
   return "cluster,account,user,problem";
 }
 
-// Prints the records of the rows as a document.
-int show_document(const AccountingSession& session, std::string_view entity, const std::vector<Line>& lines,
-                  const Question& question, const ShowStyle& style) {
-  const bool with = question.with.contains("withassoc");
-  view::DisplayContext context = view::display_context_from_environment();
-  context.cluster_name = session.cluster();
-  DocumentOutput output(*style.document, style.origin);
-  view::Document& document = output.document();
-  document.begin_array(entity == "tres" ? "TRES" : entity);
-  std::set<const void*> seen;  // an account with several associations is one record
-  for (const Line& line : lines) {
-    if (entity == "associations") {
-      view::describe_association(document, *line.association, session.book(),
-                                 session.cluster_name(line.association->cluster()));
-    } else if (entity == "accounts" && seen.insert(line.account).second) {
-      view::describe_account(document, *line.account, session.book(), session.cluster(), with);
-    } else if (entity == "users" && seen.insert(line.user).second) {
-      view::describe_user(document, *line.user, session.book(), session.cluster(), with);
-    } else if (entity == "qos") {
-      view::describe_qos(document, *line.qos);
-    } else if (entity == "tres") {
-      view::describe_tres_kind(document, line.type, line.name, std::atoi(line.id.c_str()), 0);
-    }
-    output.flush_if_long();
+// The column of accounts in a tree: left-aligned, and wide.
+std::string with_wide_accounts(const std::string& format) {
+  std::string wide;
+  for (const std::string& word : text::split_list(format)) {
+    const bool plain =
+        text::equals_ignoring_case(word, "account") || text::equals_ignoring_case(word, "acct");
+    wide += (wide.empty() ? "" : ",") + word + (plain ? "%-20" : "");
   }
-  document.end();
-  output.finish(context);
-  return 0;
+  return wide;
 }
 
 }  // namespace
 
 int show_entity(AccountingSession& session, std::string_view given, std::span<char* const> words,
                 const ShowStyle& style) {
+  if (style.document) {
+    if (const auto status = show_document_of_its_own(session, given, style)) return *status;
+  }
   const auto* entity = std::find_if(std::begin(kEntities), std::end(kEntities), [&](const Entity& one) {
     return given.size() >= one.shortest && text::starts_with_ignoring_case(one.name, given);
   });
   if (entity == std::end(kEntities))
     return refuse(
         "No valid entity in list command\nInput line must include \"Account\", \"Association\", \"Cluster\", "
-        "\"Configuration\",\n\"Problem\", \"QOS\", \"RunAwayJobs\", \"TRES\", \"User\", or \"WCKey\"");
+        "\"Configuration\",\n\"Event\", \"Federation\", \"Problem\", \"QOS\", \"Resource\", "
+        "\"Reservation\",\n"
+        "\"RunAwayJobs\", \"Stats\", \"Transaction\", \"TRES\", \"User\", or \"WCKey\"");
   const std::string_view name = entity->name;
-  const bool described =
-      name == "accounts" || name == "associations" || name == "qos" || name == "tres" || name == "users";
-  if (style.document && !described)
-    return refuse("sacctmgr: error: " + std::string(name) +
-                  " cannot be shown as JSON or YAML; accounts, associations, qos, tres and users can");
   if (name == "runawayjobs") {
     view::write_out("Runaway Jobs: No runaway jobs found on cluster " + session.cluster() + "\n");
     return 0;
@@ -343,10 +339,7 @@ int show_entity(AccountingSession& session, std::string_view given, std::span<ch
   if (name == "configuration") return show_configuration(session);
   // Tables that a slurmdbd would keep beside the accounts.
   constexpr std::pair<std::string_view, std::string_view> kNotKept[] = {
-      {"stats", "there is no slurmdbd here; sdiag has the statistics of the daemon"},
-      {"transactions", "who changed what is not kept"},
-      {"events", "no past events are kept; sinfo -R tells what is now"},
-      {"reservations", "no past ones are kept; scontrol show reservation tells the present ones"}};
+      {"stats", "there is no slurmdbd here; sdiag has the statistics of the daemon"}};
   for (const auto& [entity_name, reason] : kNotKept) {
     if (name == entity_name)
       return refuse("sacctmgr: error: " + std::string(name) + ": " + std::string(reason));
@@ -358,8 +351,7 @@ int show_entity(AccountingSession& session, std::string_view given, std::span<ch
       continue;
     }
     if (word.name.empty()) {
-      std::string option;
-      for (const char c : word.value) option += text::to_lower(c);
+      const std::string option = text::lower_case(word.value);
       bool known = false;
       for (const std::string_view one :
            {"withassoc", "withcoord", "withdeleted", "withsubaccounts", "withrawqoslevel", "tree", "wolimits",
@@ -371,26 +363,40 @@ int show_entity(AccountingSession& session, std::string_view given, std::span<ch
         return refuse(" Unknown condition: " + word.text);
     } else {
       constexpr std::string_view kConditions[] = {
-          "account",       "user",         "cluster",    "partition",  "name",
-          "parent",        "id",           "qos",        "adminlevel", "defaultaccount",
-          "description",   "organization", "type",       "defaultqos", "start",
-          "end",           "fairshare",    "federation", "server",     "wckeys",
-          "classification"};
+          "account",        "user",           "cluster",     "partition",
+          "name",           "parent",         "id",          "qos",
+          "adminlevel",     "defaultaccount", "description", "organization",
+          "type",           "defaultqos",     "start",       "end",
+          "fairshare",      "federation",     "server",      "wckeys",
+          "classification", "nodes",          "names",       "action",
+          "actor",          "state",          "reason",      "event"};
       if (std::find(std::begin(kConditions), std::end(kConditions), word.name) == std::end(kConditions))
         return refuse(" Unknown condition: " + word.text);
     }
     question.where.push_back(std::move(word));
   }
   if (style.with_associations) question.with.emplace("withassoc");
-  const std::string format = question.format.empty() ? default_format(name, question) : question.format;
+  std::string format = question.format.empty() ? default_format(name, question) : question.format;
+  if (question.with.contains("tree") && name == "associations") format = with_wide_accounts(format);
   const auto columns = view::parse_print_format(show_fields(), format);
   if (!columns) {
     const std::string& message = columns.error().message;
     const size_t quote = message.find('"');
     return refuse("Unknown field '" + message.substr(quote + 1, message.size() - quote - 2) + "'");
   }
-  const std::vector<Line> lines = lines_of(session, name, question);
-  if (style.document) return show_document(session, name, lines, question, style);
+  std::vector<Line> lines;
+  if (name == "events" || name == "reservations") {
+    auto found = name == "events" ? event_lines(session, names_in(question.where, "nodes"))
+                                  : reservation_lines(session, names_in(question.where, "names"));
+    if (!found) return refuse("sacctmgr: error: " + found.error().message);
+    lines = std::move(*found);
+  } else {
+    lines = lines_of(session, name, question);
+  }
+  if (style.document) {
+    if (const auto status = show_document(session, name, lines, question.with.contains("withassoc"), style))
+      return *status;
+  }
   const ShowContext context{&session,
                             question.with.contains("woplimits") || question.with.contains("wopinfo")};
   std::string out;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "base/version.h"
 #include "cli/sacctmgr/change.h"
 #include "cli/sacctmgr/settings.h"
 #include "model/accounts.pb.h"
@@ -27,6 +28,10 @@ Limits limits_of(const Line& line, const Context& context) {
 }
 
 void nothing(const Line&, const Context&, std::string&) {}
+template <std::string Line::*kMember>
+void text_of(const Line& line, const Context&, std::string& out) {
+  out += line.*kMember;
+}
 void cluster(const Line& line, const Context& context, std::string& out) {
   if (line.share != nullptr) {
     out += context.session->cluster_name(line.share->cluster());
@@ -36,6 +41,8 @@ void cluster(const Line& line, const Context& context, std::string& out) {
     out += context.session->cluster_name(line.association->cluster());
   } else if (line.type == "wckey") {
     out += context.session->cluster();
+  } else {
+    out += line.here;
   }
 }
 bool is_here(const Line& line) {
@@ -92,7 +99,7 @@ void account(const Line& line, const Context&, std::string& out) {
 void user(const Line& line, const Context&, std::string& out) {
   out += line.user != nullptr          ? line.user->name()
          : line.association != nullptr ? line.association->user()
-                                       : "";
+                                       : line.actor;
 }
 void default_account(const Line& line, const Context& context, std::string& out) {
   if (line.user == nullptr) return;
@@ -259,7 +266,7 @@ void host(const Line& line, const Context&, std::string& out) {
   if (is_here(line)) out += "localhost";
 }
 void rpc_version(const Line& line, const Context&, std::string& out) {
-  if (line.cluster != nullptr) out += is_here(line) ? "9728" : "0";
+  if (line.cluster != nullptr) out += is_here(line) ? std::to_string(protocol_of(spoken_release())) : "0";
 }
 
 constexpr view::PrintFit kPlus = view::PrintFit::kPlus;
@@ -277,6 +284,7 @@ constexpr Field kFields[] = {
     {"Allowed", 10, kPlus, allowed, "% Allowed"},
     {"Classification", 9, kPlus, classification, "Class"},
     {"Count", 6, kPlus, resource_count},
+    {"Extra", 20, kPlus, nothing},
     {"Features", 20, kPlus, features},
     {"Federation", 10, kPlus, federation},
     {"FedState", 12, kPlus, federation_state},
@@ -309,6 +317,8 @@ constexpr Field kFields[] = {
     {"GrpSubmitJobs", 9, kPlus, MINKE_COUNT(grp_submit_jobs), "GrpSubmit"},
     {"GrpWall", 11, kPlus, MINKE_MINUTES(grp_wall)},
     {"ID", 6, kPlus, id},
+    {"InstanceId", 20, kPlus, nothing},
+    {"InstanceType", 20, kPlus, nothing},
     {"LFT", 6, kPlus, left},
     {"MaxCPUMinsPerJob", 11, kPlus, MINKE_ONE(max_tres_mins, 'c'), "MaxCPUMins"},
     {"MaxCPUsPerJob", 8, kPlus, MINKE_ONE(max_tres, 'c'), "MaxCPUs"},
@@ -331,6 +341,7 @@ constexpr Field kFields[] = {
     {"MaxWallDurationPerJob", 11, kPlus, MINKE_MINUTES(max_wall), "MaxWall"},
     {"MinTRES", 13, kPlus, MINKE_TRES(min_tres)},
     {"Name", 10, kPlus, name},
+    {"NodeName", -15, kPlus, text_of<&Line::node>},
     {"Organization", 20, kPlus, organization, "Org"},
     {"ParentID", 6, kPlus, parent_id},
     {"ParentName", 10, kPlus, parent_name},
@@ -346,11 +357,27 @@ constexpr Field kFields[] = {
     {"RGUYears", 10, kPlus, rgu_years},
     {"RPC", 5, kPlus, rpc_version},
     {"Share", 9, kPlus, share},
+    {"TimeEnd", 19, kPlus, text_of<&Line::ended>},
+    {"TimeStart", 19, kPlus, text_of<&Line::started>},
     {"Type", 8, kPlus, type},
     {"UsageFactor", 11, kPlus, usage_factor},
     {"UsageThreshold", 10, kPlus, nothing, "UsageThres"},
     {"User", 10, kPlus, user},
     {"WCKeys", 10, kPlus, wckey, "WCKey"},
+    // Of what a slurmdbd keeps beside the accounts.
+    {"Start", 19, kPlus, text_of<&Line::started>, "TimeStart"},
+    {"End", 19, kPlus, text_of<&Line::ended>, "TimeEnd"},
+    {"State", 6, kPlus, text_of<&Line::state>},
+    {"Reason", 30, kPlus, text_of<&Line::reason>},
+    {"TRES", 30, kPlus, text_of<&Line::tres>},
+    {"UnusedWall", 10, kPlus, text_of<&Line::unused>},
+    {"Time", 19, kPlus, nothing},
+    {"Action", 20, kPlus, nothing},
+    {"Actor", 10, kPlus, nothing},
+    {"Where", 20, kPlus, nothing},
+    {"Info", 20, kPlus, nothing},
+    {"AllocatedNow", 9, kPlus, allocated, "Allocated"},
+    {"LastConsumed", 12, kPlus, nothing},
 };
 
 }  // namespace

@@ -24,6 +24,8 @@ struct ShownLine {
   bool is_federation = false;
   int level = 0;  // in the tree
   std::string type, name, id, problem, federation, default_on;
+  // Of events and reservations.
+  std::string here, node, started, ended, state, reason, actor, tres, unused;
 };
 struct ShowContext {
   const AccountingSession* session;

@@ -121,7 +121,7 @@ constexpr Name kNames[] = {
 };
 
 std::string full_name(std::string_view given) {
-  const std::string name = lower(given);
+  const std::string name = text::lower_case(given);
   for (const Name& known : kNames) {
     if (known.name == name) return std::string(known.meaning.empty() ? known.name : known.meaning);
   }
@@ -152,12 +152,6 @@ Word word_of(std::string_view text) {
 
 }  // namespace
 
-std::string lower(std::string_view text) {
-  std::string out;
-  for (const char c : text) out += text::to_lower(c);
-  return out;
-}
-
 Words split_words(std::span<char* const> words) {
   Words split;
   std::vector<Word>* into = &split.where;
@@ -176,7 +170,7 @@ Words split_words(std::span<char* const> words) {
 std::vector<std::string> lower_list(std::string_view value) {
   std::vector<std::string> list;
   for (const std::string_view item : text::split(value, ',')) {
-    if (!text::trim(item).empty()) list.push_back(lower(text::trim(item)));
+    if (!text::trim(item).empty()) list.push_back(text::lower_case(text::trim(item)));
   }
   return list;
 }

@@ -31,7 +31,6 @@ Words split_words(std::span<char* const> words);
 // Returns the value of the condition `name` as a list; empty if not given.
 std::vector<std::string> list_of(std::span<const Word> words, std::string_view name);
 std::vector<std::string> lower_list(std::string_view value);
-std::string lower(std::string_view text);
 // Returns names given alone, as name=, or as `entity`=.
 std::vector<std::string> names_in(std::span<const Word> words, std::string_view entity);
 // Returns the value as given; empty if not given.

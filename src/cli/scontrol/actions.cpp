@@ -232,6 +232,7 @@ int Scontrol::show_licenses(const std::string& name) {
                    options_.one_line ? " " : "\n    ", license.total(), license.used(), free,
                    reserved(license.name()), license.name().find('@') == std::string::npos ? "no" : "yes");
   }
+  if (out.empty()) return complain("scontrol: error: query \"" + name + "\" matched zero licenses.");
   view::write_out(out);
   return 0;
 }

@@ -16,6 +16,7 @@
 #include "api/job_filter.pb.h"
 #include "api/jobs.pb.h"
 #include "api/updates.pb.h"
+#include "base/version.h"
 #include "cli/scontrol/job_words.h"
 #include "cli/scontrol/resize_scripts.h"
 #include "cli/scontrol/update.h"
@@ -34,6 +35,10 @@
 
 namespace minke::cli {
 namespace {
+
+std::string suspend_error() {
+  return spoken_release() < kSlurm26 ? "slurm_suspend error: " : "slurm_suspend error:";
+}
 
 // Whether `word` abbreviates `keyword`, in any case and with at least `enough` letters of it.
 bool is_keyword(std::string_view word, std::string_view keyword, size_t enough) {
@@ -112,7 +117,10 @@ int Scontrol::report(const api::ActionReply& reply, const char* summary) {
     }
   }
   if (reply.failures().empty()) return 0;
-  if (summary != nullptr) complain(std::string(summary) + " error: " + reply.failures().rbegin()->message());
+  if (summary == nullptr) return 1;
+  const bool suspends = std::string_view(summary) == "slurm_suspend";
+  complain((suspends ? suspend_error() : std::string(summary) + " error: ") +
+           reply.failures().rbegin()->message());
   return 1;
 }
 
@@ -129,7 +137,7 @@ int Scontrol::change_hold(const Words& words, api::HoldRequest::Kind kind) {
     if (!references) {
       const std::string invalid(model::slurm_error_text(model::kInvalidJobId));
       complain(invalid + " for job " + words[i]);
-      status = complain("slurm_suspend error: " + invalid);
+      status = complain(suspend_error() + invalid);
       continue;
     }
     for (const text::JobReference& job : *references) *request.add_jobs() = engine::selector_of(job);
@@ -138,7 +146,7 @@ int Scontrol::change_hold(const Words& words, api::HoldRequest::Kind kind) {
   engine::Engine* cluster = open_cluster();
   if (cluster == nullptr) return 1;
   const auto answer = cluster->hold(request);
-  if (!answer) return complain("slurm_suspend error: " + answer.error().message);
+  if (!answer) return complain(suspend_error() + answer.error().message);
   return std::max(status, report(*answer, "slurm_suspend"));
 }
 
@@ -229,6 +237,7 @@ int Scontrol::update(const Words& words) {
 }
 
 int Scontrol::create(const Words& words) {
+  if (words.size() > 1 && names_nodes(words[1])) return create_nodes(words);
   auto request = parse_creation(Words(words.begin() + 1, words.end()));
   if (!request) return complain(request.error().message);
   engine::Engine* cluster = open_cluster();
@@ -251,16 +260,25 @@ int Scontrol::create(const Words& words) {
 }
 
 int Scontrol::remove(const Words& words) {
-  if (words.size() < 2) return complain("too few arguments for keyword:" + words[0]);
-  if (words.size() > 2) return complain("too many arguments for keyword:" + words[0]);
-  auto request = parse_deletion(Words(words.begin() + 1, words.end()));
+  if (words.size() < 2) return complain("too few arguments for delete keyword");
+  if (words.size() > 3) return complain("too many arguments for keyword:" + words[0]);
+  // "delete ENTITY=ID" or "delete ENTITY ID".
+  std::string named = words[1];
+  if (words.size() == 3) {
+    if (named.find('=') != std::string::npos) return complain("Invalid deletion entity: " + named);
+    named += "=" + words[2];
+  }
+  if (named.find('=') == std::string::npos)
+    return complain("scontrol: error: Proper format is 'delete <ENTITY>=<ID>' or 'delete <ENTITY> <ID>'");
+  if (names_nodes(named)) return remove_nodes(named, words[1]);
+  auto request = parse_deletion({named});
   if (!request) return complain(request.error().message);
   engine::Engine* cluster = open_cluster();
   if (cluster == nullptr) return 1;
   const bool of_reservation = std::holds_alternative<api::UpdateReservationRequest>(*request);
   const auto answer = ask_update(*cluster, *request);
   const std::string what = of_reservation ? "delete_reservation " : "delete_partition ";
-  if (!answer) return complain(what + words[1] + ": " + answer.error().message);
+  if (!answer) return complain(what + named + ": " + answer.error().message);
   return 0;
 }
 

@@ -2,6 +2,8 @@
 // method prints its output and returns the exit status.
 #pragma once
 
+#include <unistd.h>
+
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,6 +18,9 @@
 namespace minke::api {
 class UpdateReservationRequest;
 }  // namespace minke::api
+namespace minke::model {
+class StepRecord;
+}  // namespace minke::model
 
 namespace minke::cli {
 
@@ -23,6 +28,7 @@ class Scontrol {
  public:
   view::ShowOptions& options() { return options_; }
   void set_quiet(bool quiet) { quiet_ = quiet; }
+  void set_all(bool all) { all_ = all; }
   void set_verbose() { verbose_ = true; }
 
   // Runs one command with its arguments; not empty.
@@ -42,11 +48,19 @@ class Scontrol {
   int list_processes(const std::string& id);
   int show_job_of_process(const std::string& pid);
   int tell_process(const Words& words);
+  int tell_token(const Words& words);
   int tell_error(const std::string& number);
   int set_debug(const std::string& level);
+  int set_debug_flags(const Words& words);
   int show_completing();
   int shut_down();
   int show_licenses(const std::string& name);
+
+  // on_node.cpp
+  Result<std::vector<model::StepRecord>> steps_on(const std::string& node);  // the cluster is open
+  int list_steps(const Words& words, bool jobs_only);
+  int list_accounts(const Words& words);
+  int tell_addresses(const Words& words);
 
   // show.cpp: what can be shown, and how.
   struct Entity;
@@ -71,6 +85,10 @@ class Scontrol {
   int update_reservation(const api::UpdateReservationRequest& request);
   int create(const Words& words);
   int remove(const Words& words);
+  // node_words.cpp: nodes are declared in the configuration; these say why none is made, or goes.
+  static bool names_nodes(const std::string& word);
+  int create_nodes(const Words& words);
+  int remove_nodes(const std::string& named, const std::string& shown);
   int ping();
   int reconfigure();
   int wait_job(const std::string& id);
@@ -91,6 +109,7 @@ class Scontrol {
   std::unique_ptr<engine::Engine> cluster_;
   view::ShowOptions options_;
   bool quiet_ = false;
+  bool all_ = ::getuid() == 0;  // hidden partitions, too
   bool verbose_ = false;
 };
 

@@ -22,6 +22,7 @@ struct Name {
 
 constexpr Name kNames[] = {{"ReservationName", 3},
                            {"Accounts", 1},
+                           {"AllowedPartitions", 2},
                            {"BurstBuffer", 1},
                            {"Comment", 3},
                            {"CoreCnt", 5},
@@ -36,6 +37,7 @@ constexpr Name kNames[] = {{"ReservationName", 3},
                            {"Nodes", 5},
                            {"NodeCnt", 5},
                            {"PartitionName", 1},
+                           {"QOS", 1},
                            {"Skip", 2},
                            {"StartTime", 2},
                            {"TRES", 1},
@@ -63,6 +65,7 @@ std::string_view full_name(std::string_view given) {
 bool are_flags(std::string_view list) {
   for (std::string_view word : text::split(list, ',')) {
     word = word.substr(0, word.find('='));
+    if (word.empty()) continue;
     if (word.starts_with('+') || word.starts_with('-')) word.remove_prefix(1);
     const bool known = std::any_of(std::begin(kFlags), std::end(kFlags), [&](std::string_view flag) {
       return text::equals_ignoring_case(flag, word) ||
@@ -81,7 +84,8 @@ bool says_what(std::string_view name) {
 }
 
 bool says_who(std::string_view name) {
-  return name == "Users" || name == "Accounts" || name == "Groups";
+  return name == "Users" || name == "Accounts" || name == "Groups" || name == "QOS" ||
+         name == "AllowedPartitions";
 }
 
 bool has_part_nodes(std::string_view flags) {
@@ -120,7 +124,8 @@ class ReservationReader {
     if (const Status checked = check(name, value, sign, word); !checked) return checked;
     note(name, value, sign);
     if (sign != '\0') {
-      const bool names = name == "Users" || name == "Accounts";
+      const bool names =
+          name == "Users" || name == "Accounts" || name == "QOS" || name == "AllowedPartitions";
       value.insert(0, names && sign == '-' ? "--" : std::string(1, sign));
     }
     add(name == "CPUCnt" ? "CoreCnt" : name, value);
@@ -140,7 +145,8 @@ class ReservationReader {
     if (!end_) return refused("An end time or duration must be given");
     if (!what_ && !partition_)
       return refused("CoreCnt, Nodes, NodeCnt, BurstBuffer, Licenses or Watts must be specified");
-    if (!who_) return refused("Either Users/Groups and/or Accounts must be specified");
+    if (!who_)
+      return refused("Either Users/Groups, AllowedPartitions, QOS and/or Accounts must be specified");
     return std::move(request_);
   }
 

@@ -13,6 +13,7 @@
 #include "api/field.pb.h"
 #include "api/job_filter.pb.h"
 #include "api/machine.pb.h"
+#include "base/version.h"
 #include "cli/scontrol/commands.h"
 #include "cli/scontrol/show_limits.h"
 #include "engine/fetch.h"
@@ -44,6 +45,14 @@ bool tracks_wckeys(engine::Engine& cluster) {
 }
 
 int show_nothing(Scontrol&, const std::string&, const std::vector<std::string>&) {
+  return 0;
+}
+
+// Every node reaches every other alike: as a Slurm without topology.yaml tells it.
+int show_topologies() {
+  view::write_out(
+      "%YAML 1.1\n---\n- topology: default\n  cluster_default: false\n  block: {}\n  flat: {}\n  ring: {}\n"
+      "  torus3d: {}\n  tree: {}\n...\n");
   return 0;
 }
 
@@ -79,9 +88,12 @@ const Scontrol::Entity Scontrol::kEntities[] = {
      [](Scontrol&, const std::string&, const Words&) {
        return view::write_out("No nodes in the system\n"), 0;
      }},
+    {"topoconf", 5, [](Scontrol&, const std::string&, const Words&) { return show_topologies(); }},
     {"topology", 1,
      [](Scontrol& its, const std::string&, const Words&) {
-       return its.complain("scontrol: error: No topology information available"), 0;
+       if (spoken_release() < kSlurm24)
+         (void)its.complain("scontrol: error: No topology information available");
+       return 0;
      }},
     {"config", 1, [](Scontrol& its, const std::string&, const Words&) { return its.show_configuration(); }},
     {"daemons", 1,
@@ -114,7 +126,8 @@ int Scontrol::show(const Words& words) {
     return complain("too many arguments for keyword:" + words[0]);
   for (const Entity& one : kEntities)
     if (is_entity(entity, one.name, one.shortest)) return one.show(*this, id, words);
-  return complain("invalid entity:" + entity + " for keyword:" + words[0] + " ");
+  return complain("invalid entity:" + entity + " for keyword:" + words[0] +
+                  (spoken_release() < kSlurm26 ? " " : ""));
 }
 
 std::string Scontrol::heading(int64_t now, size_t records) {
@@ -296,7 +309,7 @@ int Scontrol::show_partitions(const std::string& name) {
   if (!partitions) return complain("slurm_load_partitions error: " + partitions.error().message);
   std::string out;
   for (const model::PartitionRecord* partition : partitions->records)
-    if (name.empty() || partition->name() == name)
+    if (name.empty() ? !partition->hidden() || all_ : partition->name() == name)
       append_partition_block(out, *partition, context(partitions->now), options_);
   const bool missing = out.empty();
   if (missing && !quiet_)

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/version.h"
 #include "cli/scontrol/show.h"
 #include "environment/job_paths.h"
 #include "model/job_record.pb.h"
@@ -18,10 +19,12 @@
 #include "text/hostlist.h"
 #include "text/mail_type.h"
 #include "text/number.h"
+#include "text/sluid.h"
 #include "text/state.h"
 #include "text/tres.h"
 #include "view/block.h"
 #include "view/sharing.h"
+#include "view/steps.h"
 #include "view/text.h"
 
 namespace minke::cli {
@@ -97,6 +100,7 @@ void put_identity(view::Block& block, const JobRecord& job, const uint32_t* wait
   } else {
     block.put(" JobName={}", job.spec().name()).end();
   }
+  if (options.details && context.release >= kSlurm26) block.put("SLUID={}", text::format_sluid(job)).end();
   block
       .put("UserId={}({}) GroupId={}({}) MCS_label={}", job.user_name(), job.uid(), job.group_name(),
            job.gid(), job.spec().mcs_label().empty() ? "N/A" : job.spec().mcs_label())
@@ -111,7 +115,7 @@ void put_state(view::Block& block, const JobRecord& job, const view::DisplayCont
                view::ShowOptions options) {
   std::string dependencies, used;
   view::append_dependencies(dependencies, job);
-  std::string reason(view::reason_text(job));
+  std::string reason = view::reason_text(job, context.release);
   std::replace(reason.begin(), reason.end(), ' ', '_');
   block.put("JobState={} Reason={} Dependency={}", view::state_text(job), reason, dependencies).end();
   block
@@ -135,9 +139,15 @@ void put_state(view::Block& block, const JobRecord& job, const view::DisplayCont
            time_text(endless ? 0 : view::end_time(job), context),
            time_text(job.spec().deadline(), context, "N/A"))
       .end();
+  if (job.spec().has_cron())
+    block
+        .put("{}CrontabSpec=\"{}\"", view::is_finished(job.state()) ? "" : "CronJob=Yes ",
+             job.spec().cron().spec())
+        .end();
   block
-      .put("SuspendTime={} SecsPreSuspend={} LastSchedEval=Unknown Scheduler=Main",
-           time_text(job.suspend_time(), context, "None"), job.pre_suspend_seconds())
+      .put("SuspendTime={} SecsPreSuspend={} LastSchedEval={} Scheduler=Main",
+           time_text(job.suspend_time(), context, "None"), job.pre_suspend_seconds(),
+           time_text(job.last_evaluation(), context))
       .end();
 }
 
@@ -157,10 +167,9 @@ void put_placement(view::Block& block, const JobRecord& job, const view::Display
   }
   if (!job.batch_host().empty()) block.put("BatchHost={}", job.batch_host()).end();
   block.put("NumNodes={}", job.num_nodes());
-  if (job.state() == model::JOB_PENDING && spec.has_max_nodes())
-    block.put("-{}", std::max(job.num_nodes(), spec.max_nodes()));
-  else if (job.state() == model::JOB_PENDING && spec.spread_job() && spec.has_ntasks())
-    block.put("-{}", std::max(job.num_nodes(), job.num_tasks()));
+  const bool waits = job.state() == model::JOB_PENDING;
+  if (const uint32_t most = waits ? view::most_nodes(job, context.release) : 0; most != 0)
+    block.put("-{}", most);
   block
       .put(" NumCPUs={} NumTasks={} CPUs/Task={} ReqB:S:C:T=0:0:{}:{}", job.num_cpus(),
            number_or(job.num_tasks() != 0, job.num_tasks(), "N/A"), view::cpus_of_a_task(spec),
@@ -169,7 +178,14 @@ void put_placement(view::Block& block, const JobRecord& job, const view::Display
       .end();
   std::string tres;
   view::append_tres(tres, view::tres_of(job), text::TresOrder::kById, context);
-  block.put("TRES={}", tres).end();
+  if (context.release < kSlurm24) {
+    block.put("TRES={}", tres).end();
+  } else {
+    std::string asked;
+    view::append_tres(asked, view::requested_tres_of(job), text::TresOrder::kById, context);
+    block.put("ReqTRES={}", asked).end();
+    block.put("AllocTRES={}", waits || job.start_time() == 0 ? "(null)" : tres).end();
+  }
   block
       .put("Socks/Node={} NtasksPerN:B:S:C={}:0:{}:{} CoreSpec={}",
            number_or(spec.has_sockets_per_node(), spec.sockets_per_node(), "*"), spec.ntasks_per_node(),
@@ -179,9 +195,13 @@ void put_placement(view::Block& block, const JobRecord& job, const view::Display
       .end();
   if (options.details && !job.nodes().empty()) put_details(block, job);
   view::MemoryRequest memory = view::memory_request(job);
+  const bool by_gpu = context.release >= kSlurm24 && spec.has_mem_per_gpu_mib();
   block
       .put("MinCPUsNode={} MinMemory{}={} MinTmpDiskNode={}", view::min_cpus_per_node(spec),
-           memory.per_cpu ? "CPU" : "Node", size_text(memory.mebibytes, context),
+           by_gpu           ? "TRES"
+           : memory.per_cpu ? "CPU"
+                            : "Node",
+           size_text(by_gpu ? spec.mem_per_gpu_mib() : memory.mebibytes, context),
            size_text(spec.tmp_mib(), context))
       .end();
   block
@@ -190,16 +210,22 @@ void put_placement(view::Block& block, const JobRecord& job, const view::Display
       .end();
   if (!spec.prefer().empty()) block.put("Prefer={}", spec.prefer()).end();
   if (!spec.reservation().empty()) block.put("Reservation={}", spec.reservation()).end();
-  block
-      .put("OverSubscribe={} Contiguous={} Licenses={} Network={}", view::sharing_text(spec),
-           spec.contiguous() ? 1 : 0, or_null(spec.licenses()), or_null(spec.network()))
-      .end();
+  block.put("OverSubscribe={} ", view::sharing_text(spec, context.release));
+  if (context.release >= kSlurm26) block.put("Exclusive={} ", view::exclusive_text(spec));
+  block.put("Contiguous={} Licenses={} ", spec.contiguous() ? 1 : 0, or_null(spec.licenses()));
+  if (context.release >= kSlurm26)
+    block.put("LicensesAlloc={} ", or_null(waits                          ? ""
+                                           : job.licenses_alloc().empty() ? spec.licenses()
+                                                                          : job.licenses_alloc()));
+  block.put("Network={}", or_null(spec.network())).end();
 }
 
 // --cpu-freq=low-high:performance, in Slurm's capitals. One frequency is the highest; a governor
 // alone is not shown.
-void put_frequency(view::Block& block, std::string_view given) {
+void put_frequency(view::Block& block, std::string_view given, int release) {
   const auto capital = [](std::string_view word) {
+    for (const std::string_view known : {"OnDemand", "PowerSave", "SchedUtil", "UserSpace"})
+      if (text::equals_ignoring_case(word, known)) return std::string(known);
     std::string out = text::lower_case(word);
     if (!out.empty()) out[0] = text::to_upper(out[0]);
     return out;
@@ -218,30 +244,39 @@ void put_frequency(view::Block& block, std::string_view given) {
   } else {
     block.put("CPU_min_freq={} CPU_max_freq={} ", first, capital(given.substr(0, colon).substr(dash + 1)));
   }
-  if (colon != std::string_view::npos) block.put("Governor={}", capital(given.substr(colon + 1)));
+  if (colon != std::string_view::npos) {
+    block.put("Governor={}", capital(given.substr(colon + 1)));
+  } else if (release >= kSlurm24) {
+    block.put("Governor=UserSpace");
+  }
   block.end();
 }
 
-void put_power(view::Block& block, const JobSpec& spec) {
+void put_power(view::Block& block, const JobSpec& spec, int release) {
   if (spec.has_switches())
     block.put("Switches={}@{}", spec.switches(), text::format_seconds(spec.switches_wait_seconds())).end();
   if (!spec.burst_buffer().empty()) block.put("BurstBuffer={}", spec.burst_buffer()).end();
-  put_frequency(block, spec.cpu_freq());
+  put_frequency(block, spec.cpu_freq(), release);
+  if (release >= kSlurm24) return;
   std::string power = spec.power();
   for (char& letter : power) letter = static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
   block.put("Power={}", power).end();
 }
 
-void put_files(view::Block& block, const JobRecord& job, const uint32_t* waiting_task) {
+void put_files(view::Block& block, const JobRecord& job, const uint32_t* waiting_task, int release) {
   const JobSpec& spec = job.spec();
   std::string command;
   view::append_command(command, spec);
   block.put("Command={}", command).end();
+  const bool newest = release >= kSlurm26;
+  if (newest) block.put("SubmitLine={}", spec.submit_line()).end();
   block.put("WorkDir={}", spec.work_dir()).end();
-  if (!spec.admin_comment().empty()) block.put("AdminComment={} ", spec.admin_comment()).end();
-  if (!spec.comment().empty()) block.put("Comment={} ", spec.comment()).end();
+  const char* behind = newest ? "" : " ";  // older ones have a blank at the end of these lines
+  if (!spec.admin_comment().empty()) block.put("AdminComment={}{}", spec.admin_comment(), behind).end();
+  if (!spec.comment().empty()) block.put("Comment={}{}", spec.comment(), behind).end();
+  if (!spec.extra().empty() && release >= kSlurm24) block.put("Extra={}{}", spec.extra(), behind).end();
   if (spec.interactive()) {
-    put_power(block, spec);
+    put_power(block, spec, release);
     return;
   }
   environment::JobPaths paths{job.stdin_path(), job.stdout_path(), job.stderr_path()};
@@ -250,24 +285,27 @@ void put_files(view::Block& block, const JobRecord& job, const uint32_t* waiting
     task.set_array_task_id(*waiting_task);
     paths = environment::paths_of(task);
   }
-  block.put("StdErr={}", paths.error.empty() ? paths.out : paths.error).end();
+  const bool with_output = paths.error.empty() || (newest && spec.stderr_path().empty());
+  block.put("StdErr={}", !with_output ? paths.error : newest ? "" : paths.out).end();
   block.put("StdIn={}", paths.in.empty() ? "/dev/null" : paths.in).end();
   block.put("StdOut={}", paths.out).end();
-  put_power(block, spec);
+  if (release >= kSlurm26 && spec.segment_size() > 0) block.put("SegmentSize={}", spec.segment_size()).end();
+  if (release >= kSlurm24 && spec.has_oom_kill_step())
+    block.put("OOMKillStep={}", spec.oom_kill_step() ? 1 : 0).end();
+  put_power(block, spec, release);
 }
 
 // CPUs, memory, binding and frequency by GPU, for jobs and for steps.
-std::vector<std::string> by_gpu(const JobSpec& spec) {
+std::vector<std::string> by_gpu(const JobSpec& spec, int release) {
   std::vector<std::string> words;
-  if (spec.has_cpus_per_gpu()) words.push_back(fmt::format("CpusPerTres=gres:gpu:{}", spec.cpus_per_gpu()));
-  if (spec.has_mem_per_gpu_mib())
-    words.push_back(fmt::format("MemPerTres=gres:gpu:{}", spec.mem_per_gpu_mib()));
+  const auto add = [&](const char* name, uint64_t count) {
+    words.push_back(name + view::tres_in_words("gres:gpu:" + std::to_string(count), release));
+  };
+  if (spec.has_cpus_per_gpu()) add("CpusPerTres=", spec.cpus_per_gpu());
+  if (spec.has_mem_per_gpu_mib()) add("MemPerTres=", spec.mem_per_gpu_mib());
   if (spec.has_ntasks_per_gpu()) words.push_back(fmt::format("NtasksPerTRES={}", spec.ntasks_per_gpu()));
-  if (!spec.tres_bind().empty()) {
-    words.push_back("TresBind=" + spec.tres_bind());
-  } else if (!spec.gpu_bind().empty()) {
-    words.push_back("TresBind=gpu:" + spec.gpu_bind());
-  }
+  if (const std::string bind = view::tres_bind_text(spec, release); !bind.empty())
+    words.push_back("TresBind=" + bind);
   if (!spec.gpu_freq().empty()) words.push_back("TresFreq=gpu:" + spec.gpu_freq());
   return words;
 }
@@ -282,14 +320,14 @@ uint32_t cpus_of_task(const JobSpec& spec) {
 
 // What a step inherits from its job, and its part of that. If the job requested nothing of the kind, the
 // step's own request.
-std::vector<std::string> step_requests(const model::StepRecord& step, const JobSpec& spec) {
+std::vector<std::string> step_requests(const model::StepRecord& step, const JobSpec& spec, int release) {
   std::string own;
   view::append_gres_request(own, step.tres_gres(), "");
   const bool of_job = !spec.gpus().empty() || !spec.gres_per_node().empty() ||
                       !spec.gpus_per_socket().empty() || !spec.gpus_per_task().empty();
   std::vector<std::string> words;
   if (step.kind() == model::STEP_NORMAL && of_job) {
-    words = by_gpu(spec);
+    words = by_gpu(spec, release);
     // srun does not repeat what sbatch and salloc were given as --gres alone.
     const bool by_srun = spec.interactive() || !spec.gpus().empty() || !spec.gpus_per_task().empty() ||
                          !spec.gpus_per_socket().empty() || !spec.gpus_per_node().empty() ||
@@ -302,37 +340,45 @@ std::vector<std::string> step_requests(const model::StepRecord& step, const JobS
                          const google::protobuf::RepeatedPtrField<model::Gres>& list) {
       std::string text;
       view::append_tres_per(text, given, list, "");
-      if (!text.empty()) words.push_back(fmt::format("{}={}", name, text));
+      if (!text.empty()) words.push_back(fmt::format("{}={}", name, view::tres_in_words(text, release)));
     };
     add("TresPerNode", spec.tres_per_node(), spec.gres_per_node());
     add("TresPerSocket", spec.tres_per_socket(), spec.gpus_per_socket());
     add("TresPerTask", {}, spec.gpus_per_task());
   } else if (!own.empty()) {
-    words.push_back("TresPerNode=" + own);
+    words.push_back("TresPerNode=" + view::tres_in_words(own, release));
   }
   return words;
 }
 
-void put_requests(view::Block& block, const JobSpec& spec, const std::string& user) {
+void put_requests(view::Block& block, const JobSpec& spec, const std::string& user, int release) {
   auto gres = [&](const char* name, const std::string& given,
                   const google::protobuf::RepeatedPtrField<model::Gres>& list) {
     std::string text;
     view::append_tres_per(text, given, list, "");
-    if (!text.empty()) block.put("{}={}", name, text).end();
+    if (!text.empty()) block.put("{}={}", name, view::tres_in_words(text, release)).end();
   };
-  if (spec.has_kill_on_invalid_dependency())  // Slurm's spelling
-    block.put("KillOInInvalidDependent={}", spec.kill_on_invalid_dependency() ? "Yes" : "No").end();
+  if (spec.has_kill_on_invalid_dependency()) {  // in Slurm's spelling
+    const char* name = release < kSlurm26 ? "KillOInInvalidDependent" : "KillOnInvalidDependent";
+    block.put("{}={}", name, spec.kill_on_invalid_dependency() ? "Yes" : "No").end();
+  }
   if (spec.gres_flags().find("enforce-binding") != std::string::npos) block.put("GresEnforceBind=Yes").end();
   if (spec.gres_flags().find("disable-binding") != std::string::npos) block.put("GresEnforceBind=No").end();
   if (spec.spread_job()) block.put("SpreadJob=Yes").end();
-  for (const std::string& word : by_gpu(spec)) block.put("{}", word).end();
+  for (const std::string& word : by_gpu(spec, release)) block.put("{}", word).end();
   gres("TresPerJob", spec.tres_per_job(), spec.gpus());
   gres("TresPerNode", spec.tres_per_node(), spec.gres_per_node());
   gres("TresPerSocket", spec.tres_per_socket(), spec.gpus_per_socket());
-  gres("TresPerTask", {}, spec.gpus_per_task());
+  if (const std::string text = view::tres_per_task_text(spec, release); !text.empty())
+    block.put("TresPerTask={}", text).end();
   if (const std::string kinds = text::format_mail_types(text::parse_mail_types(spec.mail_type()));
       !kinds.empty())
     block.put("MailUser={} MailType={}", spec.mail_user().empty() ? user : spec.mail_user(), kinds).end();
+  if (!spec.container().empty())
+    block
+        .put("{}Container={}{}", release < kSlurm26 ? "" : "ContainerType=(null) ", spec.container(),
+             release < kSlurm24 ? "" : " ContainerID=(null)")
+        .end();
 }
 
 }  // namespace
@@ -343,8 +389,10 @@ void append_job_block(std::string& out, const JobRecord& job, const uint32_t* wa
   put_identity(block, job, waiting_task, context, options);
   put_state(block, job, context, options);
   put_placement(block, job, context, options);
-  put_files(block, job, waiting_task);
-  put_requests(block, job.spec(), job.user_name());
+  put_files(block, job, waiting_task, context.release);
+  put_requests(block, job.spec(), job.user_name(), context.release);
+  if (context.release >= kSlurm26)  // older ones leave the indent of one more line
+    out.erase(out.find_last_not_of(" \n") + 1);
   out += options.one_line ? "\n" : "\n\n";
 }
 
@@ -359,6 +407,7 @@ void append_step_block(std::string& out, const model::StepRecord& step, const Jo
            time_text(step.start_time(), context),
            limit_text(step.has_time_limit_minutes() ? step.time_limit_minutes() : UINT32_MAX))
       .end();
+  if (options.details && context.release >= kSlurm26) block.put("SLUID={}", text::format_sluid(job)).end();
   block
       .put("State={} Partition={} NodeList={}", view::step_state_text(step), job.partition(),
            step.node_list())
@@ -372,9 +421,19 @@ void append_step_block(std::string& out, const model::StepRecord& step, const Jo
   const std::string distribution = step.distribution().empty() ? "Block" : step.distribution();
   block.put("CPUFreqReq=Default{}", step.kind() == model::STEP_NORMAL ? " Dist=" + distribution : "").end();
   block.put("SrunHost:Pid={}:{}", or_null(step.srun_host()), step.srun_pid());
-  for (const std::string& word : step_requests(step, job.spec())) {
+  for (const std::string& word : step_requests(step, job.spec(), context.release)) {
     block.end();
     block.put("{}", word);
+  }
+  if (context.release >= kSlurm26) {
+    const view::StepLine line{&step, &job};
+    const std::pair<const char*, const std::string&> streams[] = {
+        {"StdIn", step.stdin_path()}, {"StdErr", step.stderr_path()}, {"StdOut", step.stdout_path()}};
+    for (const auto& [name, path] : streams) {
+      if (path.empty()) continue;
+      block.end();
+      block.put("{}={}", name, view::step_file(line, path));
+    }
   }
   out += options.one_line ? "\n" : "\n\n";
 }

@@ -107,7 +107,7 @@ void append_node_block(std::string& out, const NodeRecord& node, const view::Dis
     std::string used;
     view::append_gres_used(used, node);
     block.put("GresDrain=N/A").end();
-    block.put("GresUsed={}", used).end();
+    if (context.release < kSlurm24 || !node.gres().empty()) block.put("GresUsed={}", used).end();
     if (!node.gres().empty()) block.put("GresDevices={}", gres_devices(node)).end();
   }
   block
@@ -128,15 +128,21 @@ void append_node_block(std::string& out, const NodeRecord& node, const view::Dis
       .put("BootTime={} SlurmdStartTime={}", time_text(node.boot_time(), context, "None"),
            time_text(node.daemon_start_time(), context, "None"))
       .end();
-  block.put("LastBusyTime=Unknown").end();
+  block.put("LastBusyTime={}", time_text(node.last_busy(), context, "Unknown"));
+  if (context.release >= kSlurm24) block.put(" ResumeAfterTime=None");
+  if (context.release >= kSlurm26) block.put(" SuspendTime=INFINITE");
+  block.end();
   block.put("CfgTRES={}", tres_text(node.cpus(), node.memory_mib(), 0, true, node.gres(), context)).end();
   block
       .put("AllocTRES={}", tres_text(node.allocated_cpus(), node.allocated_memory_mib(), 0, false,
                                      node.allocated_gres(), context))
       .end();
-  block.put("CapWatts=n/a").end();
-  block.put("CurrentWatts=0 AveWatts=0").end();
-  block.put("ExtSensorsJoules=n/s ExtSensorsWatts=0 ExtSensorsTemp=n/s");
+  if (context.release < kSlurm24) block.put("CapWatts=n/a").end();
+  block.put("CurrentWatts=0 AveWatts=0");
+  if (context.release < kSlurm24) {
+    block.end();
+    block.put("ExtSensorsJoules=n/s ExtSensorsWatts=0 ExtSensorsTemp=n/s");
+  }
   if (!node.reservation().empty()) {
     block.end();
     block.put("ReservationName={}", node.reservation());
@@ -158,6 +164,16 @@ void append_node_block(std::string& out, const NodeRecord& node, const view::Dis
 }
 
 namespace {
+
+// Whom a partition keeps off its nodes.
+std::string exclusion(const PartitionRecord& partition, int release) {
+  if (release >= kSlurm26) {
+    const bool whole = partition.exclusive() || partition.oversubscribe() == "EXCLUSIVE";
+    return std::string("Exclusive=") + (partition.exclusive_user() ? "USER" : whole ? "NODE" : "NO");
+  }
+  return std::string("ExclusiveUser=") + yes_or_no(partition.exclusive_user()) +
+         (release < kSlurm24 ? "" : " ExclusiveTopo=NO");
+}
 
 // What comes with each GPU.
 std::string job_defaults(const PartitionRecord& partition) {
@@ -191,19 +207,19 @@ void append_partition_block(std::string& out, const PartitionRecord& partition,
            partition.qos().empty() ? "N/A" : partition.qos())
       .end();
   block
-      .put("DefaultTime={} DisableRootJobs={} ExclusiveUser={} GraceTime={} Hidden={}",
+      .put("DefaultTime={} DisableRootJobs={} {} GraceTime={} Hidden={}",
            partition.default_time_minutes() == 0 ? "NONE"
                                                  : text::format_minutes(partition.default_time_minutes()),
-           yes_or_no(partition.disable_root_jobs()), yes_or_no(partition.exclusive_user()),
+           yes_or_no(partition.disable_root_jobs()), exclusion(partition, context.release),
            partition.grace_time_seconds(), yes_or_no(partition.hidden()))
       .end();
-  block
-      .put("MaxNodes={} MaxTime={} MinNodes={} LLN=NO MaxCPUsPerNode={}",
-           count_or_unlimited(partition.max_nodes()), text::format_minutes(partition.max_time_minutes()),
-           partition.min_nodes(),
-           count_or_unlimited(partition.max_cpus_per_node() == 0 ? text::kUnlimited
-                                                                 : partition.max_cpus_per_node()))
-      .end();
+  block.put("MaxNodes={} MaxTime={} MinNodes={} LLN=NO MaxCPUsPerNode={}",
+            count_or_unlimited(partition.max_nodes()), text::format_minutes(partition.max_time_minutes()),
+            partition.min_nodes(),
+            count_or_unlimited(partition.max_cpus_per_node() == 0 ? text::kUnlimited
+                                                                  : partition.max_cpus_per_node()));
+  if (context.release >= kSlurm24) block.put(" MaxCPUsPerSocket=UNLIMITED");
+  block.end();
   block.put("Nodes={}", or_null(partition.nodes())).end();
   block
       .put("PriorityJobFactor={} PriorityTier={} RootOnly={} ReqResv={} OverSubscribe={}",
@@ -225,7 +241,9 @@ void append_partition_block(std::string& out, const PartitionRecord& partition,
            partition.total_nodes())
       .end();
   block.put("JobDefaults={}", or_null(job_defaults(partition))).end();
-  const auto mib = [](bool is_set, uint64_t value) { return is_set ? std::to_string(value) : "UNLIMITED"; };
+  const auto mib = [](bool is_set, uint64_t value) {
+    return is_set && value != 0 ? std::to_string(value) : "UNLIMITED";
+  };
   const bool default_cpu = partition.has_default_mem_per_cpu_mib(),
              most_cpu = partition.has_max_mem_per_cpu_mib();
   block
@@ -236,8 +254,9 @@ void append_partition_block(std::string& out, const PartitionRecord& partition,
            most_cpu ? mib(true, partition.max_mem_per_cpu_mib())
                     : mib(partition.has_max_mem_per_node_mib(), partition.max_mem_per_node_mib()))
       .end();
-  block.put("TRES={}", tres_text(partition.total_cpus(), partition.total_memory_mib(),
-                                 partition.total_nodes(), true, partition.total_gres(), context));
+  const std::string tres = tres_text(partition.total_cpus(), partition.total_memory_mib(),
+                                     partition.total_nodes(), true, partition.total_gres(), context);
+  block.put("TRES={}", or_null(tres));
   if (!partition.billing_weights().empty()) {
     block.end();
     block.put("TRESBillingWeights={}", partition.billing_weights());

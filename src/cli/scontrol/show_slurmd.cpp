@@ -21,7 +21,7 @@ namespace minke::cli {
 namespace {
 
 // The steps with tasks on the node: "12.0,13.batch"; NONE.
-std::string steps_on(const engine::StepRecords& steps, const std::string& node) {
+std::string names_of_steps(const engine::StepRecords& steps, const std::string& node) {
   std::string out;
   for (const model::StepRecord* step : steps.records) {
     const auto hosts = text::expand_hostlist(step->node_list());
@@ -63,7 +63,7 @@ int Scontrol::show_slurmd() {
   const auto line = [&](std::string_view name, const std::string& value) {
     fmt::format_to(std::back_inserter(out), "{:<24} = {}\n", name, value);
   };
-  line("Active Steps", steps_on(*steps, node.name()));
+  line("Active Steps", names_of_steps(*steps, node.name()));
   line("Actual CPUs", std::to_string(node.cpus()));
   line("Actual Boards", std::to_string(std::max(1u, node.boards())));
   line("Actual sockets", std::to_string(node.sockets()));

@@ -97,6 +97,45 @@ TEST_F(ScontrolShow, RunningJob) {
             "   \n\n");
 }
 
+TEST_F(ScontrolShow, CurrentReleasesHaveFieldsOfTheirOwn) {
+  model::JobRecord job = training();
+  job.mutable_spec()->set_submit_line("sbatch train.sh");
+  context_.release = kSlurm24;
+  const std::string older = block(job);
+  EXPECT_NE(
+      older.find("\n   ReqTRES=cpu=4,mem=2G,node=2,billing=4\n   AllocTRES=cpu=4,mem=2G,node=2,billing=4\n"),
+      std::string::npos)
+      << older;
+  EXPECT_NE(older.find("\n   TresPerNode=gres/gpu:a100:1\n   \n\n"), std::string::npos) << older;
+  EXPECT_EQ(older.find("Power="), std::string::npos);
+  context_.release = kSlurm26;
+  const std::string newest = block(job);
+  EXPECT_NE(
+      newest.find(
+          "OverSubscribe=NO Exclusive=NO Contiguous=0 Licenses=(null) LicensesAlloc=(null) Network=(null)\n"),
+      std::string::npos)
+      << newest;
+  EXPECT_NE(newest.find("\n   SubmitLine=sbatch train.sh\n"), std::string::npos) << newest;
+  EXPECT_NE(newest.find("\n   Comment=a comment\n   StdErr=\n"), std::string::npos) << newest;
+  EXPECT_TRUE(newest.ends_with("\n   TresPerNode=gres/gpu:a100:1\n\n")) << newest;
+}
+
+TEST_F(ScontrolShow, CurrentReleasesTellTheMostNodesOfWaitingJobs) {
+  model::JobRecord job = test::job(49, "wide", model::JOB_PENDING);
+  job.mutable_spec()->set_ntasks(4);
+  const auto nodes = [&](int release) {
+    context_.release = release;
+    const std::string text = block(job);
+    const size_t at = text.find("NumNodes=");
+    return text.substr(at, text.find(' ', at) - at);
+  };
+  EXPECT_EQ(nodes(kSlurm22), "NumNodes=1");
+  EXPECT_EQ(nodes(kSlurm24), "NumNodes=1-1");
+  EXPECT_EQ(nodes(kSlurm26), "NumNodes=1-4");
+  job.mutable_spec()->set_cpus_per_task(2);
+  EXPECT_EQ(nodes(kSlurm24), "NumNodes=1");
+}
+
 TEST_F(ScontrolShow, DetailsTellNodesThatHoldTheSameTogether) {
   std::string text = block(training(), {.one_line = false, .details = true});
   EXPECT_NE(text.find("ExitCode=0:0\n   DerivedExitCode=0:0\n   RunTime="), std::string::npos);

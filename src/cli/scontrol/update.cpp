@@ -1,5 +1,6 @@
 #include "cli/scontrol/update.h"
 
+#include <algorithm>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -7,6 +8,7 @@
 
 #include "api/field.pb.h"
 #include "api/updates.pb.h"
+#include "base/version.h"
 #include "engine/fetch.h"
 #include "model/step_record.pb.h"
 #include "text/duration.h"
@@ -28,73 +30,29 @@ struct Name {
 };
 
 // In Slurm's order: an abbreviation means the first name that matches.
-constexpr Name kJobNames[] = {{"AdminComment", 6},
-                              {"SiteFactor", 5},
-                              {"ArrayTaskThrottle", 10},
-                              {"Comment", 3},
-                              {"Clusters", 8},
-                              {"ClusterFeatures", 8},
-                              {"DelayBoot", 5},
-                              {"TimeLimit", 5},
-                              {"TimeMin", 5},
-                              {"Priority", 2},
-                              {"Nice", 2},
-                              {"ResetAccrueTime", 5},
-                              {"CPUsPerTask", 9},
-                              {"CpusPerTres", 9},
-                              {"NumCPUs", 6},
-                              {"NumTasks", 8},
-                              {"ReqProcs", 8},
-                              {"Requeue", 4},
-                              {"ReqNodes", 8},
-                              {"NumNodes", 7},
-                              {"ReqSockets", 4},
-                              {"ReqCores", 4},
-                              {"TasksPerNode", 2},
-                              {"ReqThreads", 4},
-                              {"MinCPUsNode", 4},
-                              {"MinMemoryNode", 10},
-                              {"MinMemoryCPU", 10},
-                              {"MinTmpDiskNode", 5},
-                              {"Partition", 2},
-                              {"QOS", 2},
-                              {"ReservationName", 3},
-                              {"Name", 2},
-                              {"JobName", 4},
-                              {"WCKey", 1},
-                              {"StdOut", 6},
-                              {"Switches", 5},
-                              {"wait-for-switch", 5},
-                              {"OverSubscribe", 2},
-                              {"Shared", 2},
-                              {"Contiguous", 3},
-                              {"CoreSpec", 4},
-                              {"MemPerTres", 5},
-                              {"ThreadSpec", 4},
-                              {"TresBind", 5},
-                              {"TresFreq", 5},
-                              {"TresPerJob", 8},
-                              {"TresPerNode", 8},
-                              {"TresPerSocket", 8},
-                              {"TresPerTask", 8},
-                              {"ExcNodeList", 3},
-                              {"NodeList", 8},
-                              {"ReqNodeList", 8},
-                              {"Features", 1},
-                              {"Prefer", 3},
-                              {"Gres", 2},
-                              {"Account", 1},
-                              {"BurstBuffer", 1},
-                              {"Dependency", 1},
-                              {"Licenses", 1},
-                              {"EligibleTime", 2},
-                              {"StartTime", 2},
-                              {"EndTime", 2},
-                              {"Reboot", 3},
-                              {"Deadline", 3},
-                              {"WorkDir", 2},
-                              {"MailType", 5},
-                              {"MailUser", 5}};
+constexpr Name kJobNames[] = {{"AdminComment", 6},    {"SiteFactor", 5},     {"ArrayTaskThrottle", 10},
+                              {"Comment", 3},         {"Clusters", 8},       {"ClusterFeatures", 8},
+                              {"DelayBoot", 5},       {"TimeLimit", 5},      {"TimeMin", 5},
+                              {"Priority", 2},        {"Nice", 2},           {"ResetAccrueTime", 5},
+                              {"CPUsPerTask", 9},     {"CpusPerTres", 9},    {"NumCPUs", 6},
+                              {"NumTasks", 8},        {"ReqProcs", 8},       {"Requeue", 4},
+                              {"ReqNodes", 8},        {"NumNodes", 7},       {"ReqSockets", 4},
+                              {"ReqCores", 4},        {"TasksPerNode", 2},   {"ReqThreads", 4},
+                              {"MinCPUsNode", 4},     {"MinMemoryNode", 10}, {"MinMemoryCPU", 10},
+                              {"MinTmpDiskNode", 5},  {"Partition", 2},      {"QOS", 2},
+                              {"ReservationName", 3}, {"Name", 2},           {"JobName", 4},
+                              {"WCKey", 1},           {"StdOut", 6},         {"Switches", 5},
+                              {"wait-for-switch", 5}, {"OverSubscribe", 2},  {"Shared", 2},
+                              {"Contiguous", 3},      {"CoreSpec", 4},       {"MemPerTres", 5},
+                              {"ThreadSpec", 4},      {"TresBind", 5},       {"TresFreq", 5},
+                              {"TresPerJob", 8},      {"TresPerNode", 8},    {"TresPerSocket", 8},
+                              {"TresPerTask", 8},     {"ExcNodeList", 3},    {"Extra", 3},
+                              {"NodeList", 8},        {"ReqNodeList", 8},    {"Features", 1},
+                              {"Prefer", 3},          {"Gres", 2},           {"Account", 1},
+                              {"BurstBuffer", 1},     {"Dependency", 1},     {"Licenses", 1},
+                              {"EligibleTime", 2},    {"StartTime", 2},      {"EndTime", 2},
+                              {"Reboot", 3},          {"Deadline", 3},       {"WorkDir", 2},
+                              {"MailType", 5},        {"MailUser", 5}};
 constexpr Name kNodeNames[] = {{"ActiveFeatures", 3}, {"AvailableFeatures", 3},
                                {"Comment", 1},        {"CpuBind", 7},
                                {"Extra", 1},          {"Features", 1},
@@ -257,6 +215,12 @@ bool is_yes_or_no(std::string_view value) {
   return text::equals_ignoring_case(value, "YES") || text::equals_ignoring_case(value, "NO");
 }
 
+bool names_gang(std::string_view modes) {
+  const auto words = text::split(modes, ',');
+  return std::any_of(words.begin(), words.end(),
+                     [](std::string_view word) { return text::equals_ignoring_case(word, "GANG"); });
+}
+
 // What Slurm's scontrol itself refuses, in its words.
 Status check_partition(const google::protobuf::RepeatedPtrField<api::Field>& fields) {
   constexpr std::string_view kNoError = "\nslurm_update error: No error";
@@ -269,6 +233,9 @@ Status check_partition(const google::protobuf::RepeatedPtrField<api::Field>& fie
       return failure(invalid + "\nscontrol: error: Acceptable " + std::string(flag) +
                      " values are YES and NO" + std::string(kNoError));
     }
+    if (field.name() == "PreemptMode" && spoken_release() >= kSlurm24 && names_gang(field.value()))
+      return failure(
+          "scontrol: error: PreemptMode=GANG is a cluster-wide option and cannot be set at partition level");
     bool known = field.name() != "State";
     for (std::string_view state : {"UP", "DOWN", "DRAIN", "INACTIVE"})
       known = known || text::equals_ignoring_case(field.value(), state);
@@ -375,7 +342,7 @@ Result<UpdateRequest> parse_creation(const std::vector<std::string>& arguments) 
     return parse_reservation(arguments, api::CREATE);
   std::vector<Word> words = parse_words(arguments);
   if (words.empty()) return failure("too few arguments for create keyword");
-  const std::string given = arguments.front();
+  const std::string& given = arguments.front();
   for (size_t i = 0; i < words.size(); ++i) {
     if (!means(words[i].name, {"PartitionName", 3})) continue;
     api::UpdatePartitionRequest create;

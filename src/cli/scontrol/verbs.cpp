@@ -20,17 +20,16 @@ namespace {
 constexpr size_t kAny = SIZE_MAX;
 
 // Slurm's keywords that this cluster has no use for: known, but refused.
-constexpr std::string_view kRefused[] = {"abort",         "cancel_reboot", "fsdampeningfactor",
-                                         "power",         "reboot_nodes",  "reboot",
-                                         "schedloglevel", "takeover",      "token"};
+constexpr std::string_view kRefused[] = {"abort",        "cancel_reboot", "fsdampeningfactor", "power",
+                                         "reboot_nodes", "reboot",        "schedloglevel",     "takeover"};
 
-// Settings of several clusters and hidden partitions, which do not exist, and of the fixed log level.
+// Settings of several clusters, which do not exist, and of the fixed log level.
 int ignore(Scontrol&, const std::vector<std::string>&) {
   return 0;
 }
 
 int tell_version(Scontrol&, const std::vector<std::string>&) {
-  view::write_out(kVersionLine);
+  view::write_out(version_line());
   return 0;
 }
 
@@ -41,8 +40,8 @@ bool shortens(const std::string& word, std::string_view name, size_t shortest) {
 }  // namespace
 
 const Scontrol::Verb Scontrol::kVerbs[] = {
-    {"all", 1, 0, kAny, ignore},
-    {"hide", 2, 0, kAny, ignore},
+    {"all", 1, 0, kAny, [](Scontrol& its, const Words&) { return its.set_all(true), 0; }},
+    {"hide", 2, 0, kAny, [](Scontrol& its, const Words&) { return its.set_all(false), 0; }},
     {"local", 3, 0, kAny, ignore},
     {"federation", 3, 0, kAny, ignore},
     {"sibling", 3, 0, kAny, ignore},
@@ -59,6 +58,7 @@ const Scontrol::Verb Scontrol::kVerbs[] = {
     {"release", 3, 1, kAny,
      [](Scontrol& its, const Words& words) { return its.change_hold(words, api::HoldRequest::RELEASE); }},
     {"ping", 3, 0, 0, [](Scontrol& its, const Words&) { return its.ping(); }},
+    {"token", 3, 0, kAny, [](Scontrol& its, const Words& words) { return its.tell_token(words); }},
     {"reconfigure", 3, 0, 0, [](Scontrol& its, const Words&) { return its.reconfigure(); }},
     {"requeue", 3, 1, kAny, [](Scontrol& its, const Words& words) { return its.requeue(words, false); }},
     {"requeuehold", 8, 1, kAny, [](Scontrol& its, const Words& words) { return its.requeue(words, true); }},
@@ -76,11 +76,16 @@ const Scontrol::Verb Scontrol::kVerbs[] = {
     {"pidinfo", 3, 0, kAny, [](Scontrol& its, const Words& words) { return its.tell_process(words); }},
     {"listpids", 1, 0, 2,
      [](Scontrol& its, const Words& words) { return its.list_processes(words.size() > 1 ? words[1] : "*"); }},
+    {"listjobs", 5, 0, 1, [](Scontrol& its, const Words& words) { return its.list_steps(words, true); }},
+    {"liststeps", 5, 0, 1, [](Scontrol& its, const Words& words) { return its.list_steps(words, false); }},
+    {"getent", 4, 0, 1, [](Scontrol& its, const Words& words) { return its.list_accounts(words); }},
+    {"getaddrs", 4, 0, kAny, [](Scontrol& its, const Words& words) { return its.tell_addresses(words); }},
     {"completing", 2, 0, 0, [](Scontrol& its, const Words&) { return its.show_completing(); }},
     {"shutdown", 8, 0, 1, [](Scontrol& its, const Words&) { return its.shut_down(); }},
     {"cluster", 2, 0, kAny, ignore},
     {"errnumstr", 2, 1, kAny, [](Scontrol& its, const Words& words) { return its.tell_error(words[1]); }},
-    {"setdebugflags", 9, 1, kAny, ignore},
+    {"setdebugflags", 9, 1, kAny,
+     [](Scontrol& its, const Words& words) { return its.set_debug_flags(words); }},
     {"setdebug", 5, 1, kAny, [](Scontrol& its, const Words& words) { return its.set_debug(words[1]); }},
 };
 

@@ -17,6 +17,7 @@
 #include "api/steps.pb.h"
 #include "environment/job_environment.h"
 #include "os/fd.h"
+#include "os/pipe.h"
 #include "submit/option_table.h"
 #include "text/hostlist.h"
 #include "text/number.h"
@@ -205,9 +206,9 @@ class PartProcesses {
 
   // The first part's process makes the step, which the others join. Returns false if not all have begun.
   bool start_all() {
-    int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0) return false;
-    os::UniqueFd reader(ends[0]), writer(ends[1]);
+    auto pipe = os::make_pipe();
+    if (!pipe) return false;
+    auto& [reader, writer] = *pipe;
     if (!start(0, writer.get())) return false;
     writer.reset();
     uint32_t step_id = 0;

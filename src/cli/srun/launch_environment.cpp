@@ -21,12 +21,16 @@
 
 #include "api/submission.pb.h"
 #include "base/version.h"
+#include "cli/version_line.h"
 #include "environment/job_environment.h"
 #include "model/error.h"
 #include "model/job_spec.pb.h"
 #include "model/job_terms.pb.h"
+#include "options/completion.h"
 #include "os/fd.h"
 #include "os/files.h"
+#include "os/pipe.h"
+#include "submit/completion.h"
 #include "submit/environment.h"
 #include "submit/help.h"
 #include "text/number.h"
@@ -42,6 +46,7 @@ constexpr size_t kMaxNamedFileBytes = size_t{1} << 20;
 submit::Invocation current_invocation(submit::Command command, int argc, char** argv) {
   submit::Invocation invocation;
   invocation.command = command;
+  invocation.release = spoken_release();
   for (int i = 1; i < argc; ++i) invocation.arguments.emplace_back(argv[i]);
   for (char** variable = environ; *variable != nullptr; ++variable)
     invocation.environment.emplace_back(*variable);
@@ -145,9 +150,9 @@ Result<std::string> user_environment(uint32_t seconds, bool login) {
       std::string("HOME=") + entry->pw_dir, std::string("USER=") + entry->pw_name,
       std::string("LOGNAME=") + entry->pw_name, std::string("SHELL=") + entry->pw_shell,
       "PATH=/usr/local/bin:/usr/bin:/bin"};
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return failure_from_errno("pipe", errno);
-  os::UniqueFd reader(ends[0]), writer(ends[1]);
+  auto pipe = os::make_pipe();
+  if (!pipe) return failure(pipe.error());
+  auto& [reader, writer] = *pipe;
   const pid_t child = ::fork();
   if (child < 0) return failure_from_errno("fork", errno);
   if (child == 0) {
@@ -242,10 +247,14 @@ Result<std::string> job_environment(const submit::Invocation& invocation, const 
   return block;
 }
 
-int show(submit::Command command, submit::ShowOnly what) {
-  switch (what) {
+int show(submit::Command command, const submit::CommandLine& line) {
+  switch (line.show) {
+    case submit::ShowOnly::kMatching:
+      std::fputs(options::matching_options(submit::completed_command(command).options, line.begun).c_str(),
+                 stdout);
+      break;
     case submit::ShowOnly::kVersion:
-      std::printf("slurm %s\n", kSlurmVersion);
+      std::fputs(version_line().c_str(), stdout);
       break;
     case submit::ShowOnly::kUsage:
       std::fputs(submit::usage_text(command).c_str(), stdout);
@@ -291,7 +300,7 @@ int give_up_allocation(const submit::Invocation& invocation, const submit::JobRe
 }
 
 int give_up(const submit::Refusal& refusal) {
-  std::fputs(refusal.text.c_str(), stderr);
+  std::fputs(refusal.text.c_str(), refusal.is_help ? stdout : stderr);
   return refusal.exit_status;
 }
 

@@ -37,8 +37,8 @@ Result<std::string> job_environment(const submit::Invocation& invocation, const 
 // Returns the command line as it was typed, for SubmitLine.
 std::string submit_line(int argc, char** argv);
 
-// Prints --help, --usage or --version; returns the exit status.
-int show(submit::Command command, submit::ShowOnly what);
+// Prints --help, --usage, --version or --autocomplete; returns the exit status.
+int show(submit::Command command, const submit::CommandLine& line);
 
 // Returns the exit status of an allocation that was not granted: SLURM_EXIT_IMMEDIATE counts if
 // --immediate was the reason.

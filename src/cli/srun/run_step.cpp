@@ -14,6 +14,7 @@
 #include "cli/srun/launch_environment.h"
 #include "cli/srun/step_io.h"
 #include "cli/srun/step_run.h"
+#include "environment/container_words.h"
 #include "environment/step_gpus.h"
 #include "helpers/copy_file.h"
 #include "helpers/task.h"
@@ -22,6 +23,7 @@
 #include "mpi/program_kind.h"
 #include "mpi/server.h"
 #include "os/files.h"
+#include "os/helper_program.h"
 #include "rpc/frame.h"
 #include "text/file_pattern.h"
 #include "text/state.h"
@@ -78,7 +80,10 @@ Status broadcast_program(std::string target, api::StepSpec& spec) {
 Result<std::unique_ptr<mpi::Server>> start_mpi(const submit::JobRequest& request, const api::StepSpec& spec,
                                                const std::string& mpi_address) {
   if (request.mpi.empty() && !request.multi_prog && !spec.has_het()) {
-    const auto kind = mpi::kind_of_program(helpers::find_program(spec.argv(0), spec.work_dir()));
+    const std::string program = helpers::find_program(spec.argv(0), spec.work_dir());
+    auto kind = mpi::kind_of_program(program);
+    // What an interpreter will load is not known: mostly Open MPI. A single task needs nobody's help.
+    if (!kind && spec.ntasks() > 1 && mpi::may_load_mpi(program)) kind = mpi::Kind::kPmix;
     if (!kind) return nullptr;
     auto started = mpi::Server::start(*kind);
     return started ? std::move(*started) : nullptr;
@@ -157,6 +162,12 @@ StepEnd run_step(engine::Engine& cluster, const submit::Invocation& invocation, 
                                  *mpi_server != nullptr ? (*mpi_server)->address() : mpi_address);
   if (task.needed()) {
     for (const std::string& word : helpers::task_command(task)) spec.add_wrapper(word);
+  }
+  if (!spec.interactive()) {
+    const auto container = environment::container_words(request.spec, false);
+    if (!container.empty())
+      for (const std::string& word : os::helper_command(os::Helper::kContainer, container))
+        spec.add_wrapper(word);
   }
   os::raise_descriptor_limit();  // the tasks have the limits that were read before
   if (!first) leave_to_first_component(request, spec);

@@ -16,15 +16,17 @@
 #include "api/steps.pb.h"
 #include "model/job_spec.pb.h"
 #include "model/job_terms.pb.h"
+#include "os/pipe.h"
 
 namespace minke::cli {
 
 namespace {
 
 termios g_terminal_before;  // atexit(3) restores it, however srun ends
+int g_terminal = STDIN_FILENO;
 
 void restore_terminal() {
-  ::tcsetattr(STDIN_FILENO, TCSADRAIN, &g_terminal_before);
+  ::tcsetattr(g_terminal, TCSADRAIN, &g_terminal_before);
 }
 
 bool is_null_device(int fd) {
@@ -52,10 +54,11 @@ Status StepIo::pipe_tasks(const Part& part, bool input, api::StepStream& stream,
   stream.set_first_descriptor(static_cast<uint32_t>(to_send.size()));
   stream.set_descriptors(part.tasks);
   for (uint32_t task = part.first_task; task < part.first_task + part.tasks; ++task) {
-    int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0) return failure_from_errno("pipe", errno);
-    to_send.emplace_back(ends[input ? 0 : 1]);
-    ours(task, os::UniqueFd(ends[input ? 1 : 0]));
+    auto pipe = os::make_pipe();
+    if (!pipe) return failure(pipe.error());
+    auto& [reader, writer] = *pipe;
+    to_send.push_back(std::move(input ? reader : writer));
+    ours(task, std::move(input ? writer : reader));
   }
   return {};
 }
@@ -123,8 +126,8 @@ Status StepIo::pipe_input(const Part& part, api::StepStream& stream, std::vector
 Status StepIo::open_terminal(api::StepSpec& spec, std::vector<os::UniqueFd>& to_send) {
   int master, slave;
   winsize size{};
-  const bool has_size = ::ioctl(STDIN_FILENO, TIOCGWINSZ, &size) == 0;
-  const bool has_terminal = ::tcgetattr(STDIN_FILENO, &g_terminal_before) == 0;
+  const bool has_size = ::ioctl(g_terminal, TIOCGWINSZ, &size) == 0;
+  const bool has_terminal = ::tcgetattr(g_terminal, &g_terminal_before) == 0;
   if (::openpty(&master, &slave, nullptr, has_terminal ? &g_terminal_before : nullptr,
                 has_size ? &size : nullptr) != 0) {
     return failure_from_errno("openpty", errno);
@@ -142,7 +145,7 @@ Status StepIo::open_terminal(api::StepSpec& spec, std::vector<os::UniqueFd>& to_
   if (has_terminal) {
     termios raw = g_terminal_before;
     ::cfmakeraw(&raw);
-    ::tcsetattr(STDIN_FILENO, TCSADRAIN, &raw);
+    ::tcsetattr(g_terminal, TCSADRAIN, &raw);
     raw_terminal_ = true;
     std::atexit(restore_terminal);
     std::at_quick_exit(restore_terminal);
@@ -156,7 +159,7 @@ Status StepIo::open_terminal(api::StepSpec& spec, std::vector<os::UniqueFd>& to_
 
 void StepIo::resize() {
   winsize size{};
-  if (terminal_ && ::ioctl(STDIN_FILENO, TIOCGWINSZ, &size) == 0) ::ioctl(terminal_.get(), TIOCSWINSZ, &size);
+  if (terminal_ && ::ioctl(g_terminal, TIOCGWINSZ, &size) == 0) ::ioctl(terminal_.get(), TIOCSWINSZ, &size);
 }
 
 // Returns the one task that a number names, if it is in this part.
@@ -203,7 +206,10 @@ Status StepIo::set_up_output(const submit::JobRequest& request, const std::strin
 
 Status StepIo::set_up(const submit::JobRequest& request, const Part& part, api::StepSpec& spec,
                       std::vector<os::UniqueFd>& to_send) {
-  if (request.pty) return open_terminal(spec, to_send);
+  if (request.pty) {
+    g_terminal = request.terminal;  // whose size and modes count; keys come from standard input
+    return open_terminal(spec, to_send);
+  }
   part_ = part;
   const model::JobSpec& job = request.spec;
   if (const Status done = set_up_input(job.stdin_path(), spec, to_send); !done) return done;

@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "api/steps.pb.h"
+#include "base/version.h"
 #include "cli/allocation.h"
 #include "cli/srun/launch_environment.h"
 #include "model/job_record.pb.h"
@@ -61,9 +62,10 @@ uint32_t count_tasks(const submit::JobRequest& request, const model::JobRecord& 
 }
 
 // Whether the job's own --cpus-per-task, which the step inherits, would ask for more than the job has: then
-// it was not meant for this step.
+// it was not meant for this step. Since 23.11 Slurm refuses such a step.
 bool outgrows_the_job(const submit::JobRequest& request, const model::JobRecord& job, uint32_t tasks) {
-  if (!request.job_id || on_command_line(request, "cpus-per-task")) return false;
+  if (!request.job_id || on_command_line(request, "cpus-per-task") || spoken_release() >= kSlurm24)
+    return false;
   uint64_t cpus = 0;
   for (const auto& node : job.nodes()) cpus += node.cpus();
   return tasks <= cpus && uint64_t{tasks} * request.spec.cpus_per_task() > cpus;
@@ -153,7 +155,10 @@ std::vector<std::string> own_variables(const submit::JobRequest& request, const 
   }
   if (!spec.name().empty()) add("SLURM_JOB_NAME", spec.name());
   if (!request.mpi.empty()) add("SLURM_MPI_TYPE", request.mpi);
-  const std::string by_count = spec.ntasks() <= nodes ? "cyclic" : "block";
+  // Newer releases count tasks that nobody named, of several CPUs each, as more than the nodes.
+  const bool unnamed =
+      spoken_release() >= kSlurm24 && request.spec.has_cpus_per_task() && !request.spec.has_ntasks();
+  const std::string by_count = spec.ntasks() <= nodes && !unnamed ? "cyclic" : "block";
   // Within a job the default is passed on, and put in front; srun alone passes on only what was asked for, as
   // Slurm does: the sruns of its tasks would take the default for a request.
   const bool packing = request.job_id && (spec.distribution() == "pack" || spec.distribution() == "nopack");
@@ -201,7 +206,7 @@ void take_tasks_per_node(const submit::JobRequest& request, uint32_t nodes, api:
   const model::JobSpec& asked = request.spec;
   if (!asked.has_ntasks_per_node()) return;
   const uint32_t on = std::min(nodes, spec.ntasks());
-  const auto note = request.job_id && asked.has_ntasks()
+  const auto note = request.job_id && asked.has_ntasks() && spoken_release() < kSlurm24
                         ? submit::unlike_tasks_per_node(asked.ntasks_per_node(), spec.ntasks(), on)
                         : std::nullopt;
   if (note) {
@@ -211,12 +216,25 @@ void take_tasks_per_node(const submit::JobRequest& request, uint32_t nodes, api:
   }
 }
 
+// A job that srun asked for itself may have fewer nodes than were named: the step is on those that it got.
+std::string nodes_of_own_job(const std::string& named, const model::JobRecord& job) {
+  const auto names = text::expand_hostlist(named);
+  if (!names) return named;
+  std::vector<std::string> got;
+  for (const std::string& name : *names) {
+    const bool there = std::any_of(job.nodes().begin(), job.nodes().end(),
+                                   [&](const auto& node) { return node.node() == name; });
+    if (there) got.push_back(name);
+  }
+  return text::compress_hostlist(got);
+}
+
 // Decides how many tasks there are, and on which nodes.
 Status lay_out(const submit::Invocation& invocation, const submit::JobRequest& request,
                const model::JobRecord& job, uint32_t nodes, api::StepSpec& spec) {
   const model::JobSpec& asked = request.spec;
   spec.set_distribution(asked.distribution());
-  spec.set_node_list(asked.node_list());
+  spec.set_node_list(request.job_id ? asked.node_list() : nodes_of_own_job(asked.node_list(), job));
   const bool arbitrary = text::starts_with_ignoring_case(asked.distribution(), "arbitrary");
   if (const auto file = invocation.variable("SLURM_HOSTFILE");
       arbitrary && file && asked.node_list().empty()) {
@@ -292,6 +310,13 @@ submit::JobRequest of_a_shell(submit::JobRequest request) {
   return request;
 }
 
+// As listings tell it: a stream that stays srun's own has no name there.
+std::string listed_path(const std::string& path) {
+  if (path == "none") return "/dev/null";
+  const bool of_srun = path == "all" || path.find_first_not_of("0123456789") == std::string::npos;
+  return of_srun ? std::string() : path;
+}
+
 }  // namespace
 
 Result<api::StepSpec> make_step_spec(const submit::Invocation& invocation, const submit::JobRequest& given,
@@ -310,6 +335,11 @@ Result<api::StepSpec> make_step_spec(const submit::Invocation& invocation, const
   take_gpus(request, spec);
   spec.set_work_dir(asked.work_dir());
   spec.set_submit_line(asked.submit_line());
+  spec.set_container(asked.container());
+  spec.set_container_id(asked.container_id());
+  spec.set_stdin_path(listed_path(asked.stdin_path()));
+  spec.set_stdout_path(listed_path(asked.stdout_path()));
+  spec.set_stderr_path(listed_path(asked.stderr_path()));
   spec.set_relative_node(inside ? request.relative_node : 0);
   if (inside) spec.set_exclude(asked.exclude());
   spec.set_overlap(request.overlap || request.interactive);

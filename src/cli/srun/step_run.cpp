@@ -16,6 +16,8 @@
 #include "api/actions.pb.h"
 #include "api/field.pb.h"
 #include "api/steps.pb.h"
+#include "base/version.h"
+#include "cli/srun/async_step.h"
 #include "cli/srun/launch_environment.h"
 #include "environment/job_paths.h"
 #include "model/error.h"
@@ -38,6 +40,11 @@ constexpr uint32_t kStepRequest = 1, kSignalRequest = 2, kConfigRequest = 3;
 constexpr auto kGather = std::chrono::milliseconds(50);
 // The time for a task to handle Ctrl-C before the step is killed.
 constexpr auto kAfterInterrupt = std::chrono::milliseconds(200);
+
+// Before 23.11 a plugin launched steps, and its messages say so.
+std::string by_plugin(const char* function) {
+  return spoken_release() < kSlurm24 ? "launch/slurm: " + std::string(function) + ": " : std::string();
+}
 
 }  // namespace
 
@@ -183,10 +190,15 @@ void StepRun::handle(const api::StepEvent& event) {
   }
 }
 
+void StepRun::tell_end_of_wait() const {
+  if (spoken_release() < kSlurm24) return say("Step created for job " + std::to_string(job_id_));
+  if (request_.verbose > 0) say("Step completed in JobId=" + std::to_string(job_id_) + ", retrying");
+  say("Step created for " + step_name());
+}
+
 void StepRun::on_started(const api::StepStarted& started) {
-  if (waited_) say("Step created for job " + std::to_string(job_id_));
-  waited_ = false;
   step_id_ = started.step_id();
+  if (std::exchange(waited_, false)) tell_end_of_wait();
   if (std::exchange(started_, true)) return;  // repeated after the daemon was restarted
   pids_.assign(started.pids().begin(), started.pids().end());
   if (const Status open = io_->open_files(environment::pattern_values(job_), started); !open) {
@@ -196,6 +208,7 @@ void StepRun::on_started(const api::StepStarted& started) {
   }
   if (told_ >= 0) {
     [[maybe_unused]] const ssize_t written = ::write(told_, &step_id_, sizeof(step_id_));
+    if (request_.async) leave_terminal();
   }
   descriptors_.clear();  // the tasks have them: now we notice when they close them
   if (request_.verbose > 0) tell_launch(started);
@@ -222,8 +235,8 @@ void StepRun::tell_launch(const api::StepStarted& started) const {
     of_node->second.push_back(static_cast<uint32_t>(rank));
   }
   const auto bind = text::parse_cpu_bind(request_.spec.cpu_bind());
-  say("launch/slurm: launch_p_step_launch: CpuBindType=" +
-      text::cpu_bind_type(bind.value_or(text::CpuBind())));
+  say(by_plugin("launch_p_step_launch") +
+      "CpuBindType=" + text::cpu_bind_type(bind.value_or(text::CpuBind())));
   for (const std::string& node : nodes) {
     const std::string list = helpers::format_ranks(ranks[node]);
     const std::string count = std::to_string(ranks[node].size());
@@ -231,7 +244,7 @@ void StepRun::tell_launch(const api::StepStarted& started) const {
         " tasks: " + (ranks[node].size() == 1 ? list : "[" + list + "]"));
   }
   for (const std::string& node : nodes) {
-    say("launch/slurm: _task_start: Node " + node + ", " + std::to_string(ranks[node].size()) +
+    say(by_plugin("_task_start") + "Node " + node + ", " + std::to_string(ranks[node].size()) +
         " tasks started");
   }
 }
@@ -283,11 +296,10 @@ void StepRun::on_task_exit(const api::StepTaskExit& task) {
   if (request_.verbose > 0) {
     char status[16];
     std::snprintf(status, sizeof status, "0x%04x", static_cast<unsigned>(task.status()));
-    say("launch/slurm: _task_finish: Received task exit notification for 1 task of " + step_name() +
+    say(by_plugin("_task_finish") + "Received task exit notification for 1 task of " + step_name() +
         " (status=" + status + ").");
     if (task.status() == 0)
-      say("launch/slurm: _task_finish: " + task.node() + ": task " + std::to_string(task.rank()) +
-          ": Completed");
+      say(by_plugin("_task_finish") + task.node() + ": task " + std::to_string(task.rank()) + ": Completed");
   }
   io_->task_ended(task);
   const bool first = tasks_.ended() == 0;
@@ -304,7 +316,7 @@ void StepRun::on_task_exit(const api::StepTaskExit& task) {
 void StepRun::terminate() {
   if (std::exchange(terminating_, true)) return;
   tell_tasks();
-  say("launch/slurm: _step_signal: Terminating " + step_name());
+  say(by_plugin("_step_signal") + "Terminating " + step_name());
   send_signal(SIGTERM);
   ask_kill_wait();
 }
@@ -345,7 +357,7 @@ void StepRun::on_time() {
   if (due(wait_until_) && !tasks_.all_ended()) {
     say("First task exited " + std::to_string(*request_.wait_seconds) + "s ago");
     for (const std::string& line : tasks_.states(step_name())) std::fprintf(stderr, "%s\n", line.c_str());
-    if (!std::exchange(terminating_, true)) say("launch/slurm: _step_signal: Terminating " + step_name());
+    if (!std::exchange(terminating_, true)) say(by_plugin("_step_signal") + "Terminating " + step_name());
     send_signal(0);
   }
   if (due(kill_at_)) send_signal(0);
@@ -381,6 +393,8 @@ void StepRun::on_signal() {
   signalfd_siginfo info{};
   if (::read(signal_fd_.get(), &info, sizeof(info)) != sizeof(info)) return;
   const int number = static_cast<int>(info.ssi_signo);
+  const auto& ignored = request_.ignored_signals;
+  if (std::find(ignored.begin(), ignored.end(), info.ssi_signo) != ignored.end()) return;
   if (number == SIGCONT) return;
   if (number == SIGWINCH && request_.pty) return io_->resize();
   if (number == SIGQUIT) std::fprintf(stderr, "srun: Quit\n");

@@ -74,6 +74,7 @@ class StepRun {
   void abort_step();             // prints that it is killed, which the caller does
   void ask_kill_wait();
   std::string step_name() const;
+  void tell_end_of_wait() const;
   int exit_status() const;
 
   engine::embedded::Client& client_;

@@ -46,6 +46,12 @@ std::string variable(const char* name) {
   return value != nullptr ? value : "";
 }
 
+// A batch script's step is none, or, since 24.11, -5.
+bool is_batch_script() {
+  const std::string step = variable("SLURM_STEP_ID");
+  return step.empty() || step == "-5";
+}
+
 // Returns the user's cache, beside the directories of jobs; empty if nothing can be kept there.
 std::string cache_of(const std::string& directory) {
   if (directory.empty()) return "";
@@ -97,7 +103,7 @@ bool stage_all(const char* command, const std::vector<std::string>& sources, con
       const auto begin = steady_clock::now();
       auto served = shared ? helpers::stage_by_server(source, directory) : std::nullopt;
       // squashfuse would end with the step that starts it; the kernel mounts root's.
-      const bool mount = shared && (::geteuid() == 0 || variable("SLURM_STEP_ID").empty());
+      const bool mount = shared && (::geteuid() == 0 || is_batch_script());
       const storage::StageOptions options{.cache = cache, .mount = mount, .stop = stop};
       const auto staged = served ? Result<storage::Staged>(std::move(*served))
                                  : storage::stage(source, directory, options, failures);
@@ -198,8 +204,9 @@ class Script {
 int stage(std::vector<std::string> sources, std::string to, bool quiet) {
   const std::string own = variable("SLURM_TMPDIR");
   if (to.empty() && own.empty()) {
-    view::print_error("minke stage",
-                      "this is no job, which would have a $SLURM_TMPDIR; name a directory with --to");
+    const std::string what = variable("SLURM_JOB_ID").empty() ? "this is no job, which would have a"
+                                                              : "this cluster gives its jobs no";
+    view::print_error("minke stage", what + " $SLURM_TMPDIR; name a directory with --to");
     return 1;
   }
   const auto& stop = stop_on_signals();

@@ -1,11 +1,7 @@
 // diskusage_report, shownicerquota.pl and minke storage usage: one's usage of the cluster's tiers, counted in
 // place.
 #include <fmt/format.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <ctime>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -13,12 +9,12 @@
 
 #include "cli/parse_options.h"
 #include "cli/storage/storage.h"
+#include "helpers/counted_tiers.h"
 #include "helpers/my_tiers.h"
 #include "helpers/names.h"
 #include "helpers/programs.h"
 #include "os/files.h"
 #include "os/minke_home.h"
-#include "storage/live_index.h"
 #include "storage/snapshots.h"
 #include "storage/tiers.h"
 #include "storage/usage_scan.h"
@@ -31,39 +27,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Counted {
-  storage::Tier tier;
-  std::string path, group;
-  bool there = false;
-  std::string problem;  // why it is not counted
-  storage::Usage usage;
-};
-
-std::vector<Counted> count_tiers(const helpers::TierConfiguration& cluster, const helpers::Person& person,
-                                 const std::vector<std::string>& wanted, bool owners = false) {
-  const std::string live = helpers::live_directory(cluster.home);
-  std::vector<Counted> all;
-  for (helpers::PersonTier& place :
-       helpers::tiers_of(cluster.tiers, person, cluster.storage.project_groups)) {
-    if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), place.tier.name) == wanted.end()) continue;
-    Counted one{std::move(place.tier), std::move(place.path), std::move(place.group), false, {}, {}};
-    const std::string followed = helpers::following(one.path);
-    // Another process may keep count of it.
-    if (const auto known = owners ? std::nullopt : storage::live_amount(live, followed)) {
-      one.there = true;
-      one.usage.total = *known;
-    } else if (::access(followed.c_str(), F_OK) != 0) {
-      one.problem = errno == ENOENT ? "not there: minke storage init" : std::strerror(errno);
-    } else if (auto usage = storage::scan_usage({followed}, {.snapshots = false})) {
-      one.there = true;
-      one.usage = std::move(*usage);
-    } else {
-      one.problem = std::strerror(usage.error().code);
-    }
-    all.push_back(std::move(one));
-  }
-  return all;
-}
+using helpers::Counting;
+using Counted = helpers::CountedTier;
 
 // No figure includes what could not be read. Returns 1 if there was any.
 int report_uncounted(const char* command, const std::vector<Counted>& counted) {
@@ -160,7 +125,7 @@ int storage_usage(bool json) {
   const helpers::Person person = helpers::whoever_runs_this();
   Json out = Json::array();
   std::string text;
-  const std::vector<Counted> counted = count_tiers(*cluster, person, {});
+  const std::vector<Counted> counted = helpers::count_tiers(*cluster, person, {}, Counting::kWalk);
   for (const Counted& one : counted) {
     const storage::Amount& total = one.usage.total;
     if (json) {
@@ -217,7 +182,8 @@ int diskusage_report_main(int argc, char** argv) {
     return 1;
   }
   const helpers::Person person = helpers::whoever_runs_this();
-  const auto counted = count_tiers(*cluster, person, wanted, per_user_wanted);
+  const auto counted =
+      helpers::count_tiers(*cluster, person, wanted, per_user_wanted ? Counting::kOwners : Counting::kWalk);
   std::string text = fmt::format("{:>39} {:>20} {:>18}\n", "Description", "Space", "# of files");
   for (const Counted& one : counted) {
     const std::string what = fmt::format("/{} ({})", one.tier.name, owner_of(one, person));
@@ -252,7 +218,8 @@ int shownicerquota_main(int argc, char**) {
   const auto files = [](uint64_t count) {
     return count == 0 ? std::string("N/A") : storage::nicer_files(count);
   };
-  const std::vector<Counted> counted = count_tiers(*cluster, helpers::whoever_runs_this(), {});
+  const std::vector<Counted> counted =
+      helpers::count_tiers(*cluster, helpers::whoever_runs_this(), {}, Counting::kWalk);
   for (const Counted& one : counted) {
     if (!one.there) continue;
     text += fmt::format("    {:<19}{:>9}{:>9}{:>9}{:>11}{:>9}{:>9}{:>9}{:>11}    \n",

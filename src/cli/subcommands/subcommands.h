@@ -15,5 +15,6 @@ void add_software_commands(CLI::App& app, int& exit_code);  // software, wheels
 void add_tracking_commands(CLI::App& app, int& exit_code);  // metrics, jobs, runs
 void add_daemon_commands(CLI::App& app, int& exit_code);    // daemon; those that it and systemd start
 void add_watching_commands(CLI::App& app, int& exit_code);  // top, adopt, guard
+void add_carrying_commands(CLI::App& app, int& exit_code);  // carry
 
 }  // namespace minke::cli

@@ -6,7 +6,6 @@
 
 #include <cerrno>
 #include <chrono>
-#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -17,8 +16,10 @@
 #include "node/launcher.h"
 #include "os/detached.h"
 #include "os/minke_home.h"
+#include "os/pipe.h"
 #include "os/process.h"
 #include "os/random_key.h"
+#include "os/this_program.h"
 #include "rpc/envelope.h"
 #include "rpc/messages.pb.h"
 #include "rpc/socket.h"
@@ -47,7 +48,8 @@ bool needs_key(rpc::ClientMessage::BodyCase kind) {
   using Message = rpc::ClientMessage;
   return kind == Message::kUpdateJob || kind == Message::kUpdateNode || kind == Message::kUpdatePartition ||
          kind == Message::kUpdateReservation || kind == Message::kUpdateAccounts || kind == Message::kTop ||
-         kind == Message::kNotify || kind == Message::kSetTriggers || kind == Message::kClearTriggers;
+         kind == Message::kNotify || kind == Message::kSetTriggers || kind == Message::kClearTriggers ||
+         kind == Message::kUpdateCrontab || kind == Message::kRemoveCrontab;
 }
 
 // The daemon's first line: "ready", "busy" (another daemon was faster), or why it cannot start. Empty: it
@@ -75,10 +77,9 @@ Result<std::string> start_by_launcher(const std::string& home, const std::string
                                       Clock::time_point deadline) {
   auto launcher = rpc::Channel::connect(node::launcher_socket_path(home));
   if (!launcher) return std::string();
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return failure_from_errno("pipe", errno);
-  const os::UniqueFd reader(ends[0]);
-  os::UniqueFd writer(ends[1]);
+  auto pipe = os::make_pipe();
+  if (!pipe) return failure(pipe.error());
+  auto& [reader, writer] = *pipe;
   node::DaemonMessage message;
   message.mutable_start_daemon()->set_program(program);
   const int passed[] = {writer.get()};
@@ -91,14 +92,12 @@ Result<std::string> start_by_launcher(const std::string& home, const std::string
 }  // namespace
 
 Status start_daemon(const std::string& home) {
-  char self[PATH_MAX];
-  const ssize_t length = ::readlink("/proc/self/exe", self, sizeof(self) - 1);
-  if (length <= 0) return failure_from_errno("/proc/self/exe", errno);
-  self[length] = '\0';
+  const auto self = os::this_program();
+  if (!self) return failure(self.error());
   const auto deadline = Clock::now() + kStartTimeout;
-  auto line = start_by_launcher(home, self, deadline);
+  auto line = start_by_launcher(home, *self, deadline);
   if (line && line->empty()) {
-    std::vector<std::string> command = {self, "daemon", "--home", home};
+    std::vector<std::string> command = {*self, "daemon", "--home", home};
     // In a job whose launcher is gone, the daemon must leave the job by itself.
     if (std::getenv(node::kLaunchMarker) != nullptr) command.emplace_back("--leave-job");
     auto output = os::start_detached({.argv = std::move(command),
@@ -393,6 +392,18 @@ Result<api::ActionReply> Client::set_triggers(const api::SetTriggersRequest& req
 
 Result<api::ActionReply> Client::clear_triggers(const api::ClearTriggersRequest& request) {
   return ask(&Ask::mutable_clear_triggers, request, &Answer::has_action, &Answer::mutable_action);
+}
+
+Result<api::CrontabReply> Client::crontab(const api::QueryCrontabRequest& request) {
+  return ask(&Ask::mutable_query_crontab, request, &Answer::has_crontab, &Answer::mutable_crontab);
+}
+
+Result<api::ActionReply> Client::update_crontab(const api::UpdateCrontabRequest& request) {
+  return ask(&Ask::mutable_update_crontab, request, &Answer::has_action, &Answer::mutable_action);
+}
+
+Result<api::ActionReply> Client::remove_crontab(const api::RemoveCrontabRequest& request) {
+  return ask(&Ask::mutable_remove_crontab, request, &Answer::has_action, &Answer::mutable_action);
 }
 
 Result<api::SoftwareReply> Client::requested_software() {

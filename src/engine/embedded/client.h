@@ -15,7 +15,6 @@ class AttachStepRequest;
 
 namespace minke::rpc {
 class ClientMessage;
-class Error;
 class ServerMessage;
 }  // namespace minke::rpc
 
@@ -26,6 +25,7 @@ class Client final : public Engine,
                      public MeasurementAbility,
                      public TriggerAbility,
                      public SoftwareAbility,
+                     public CrontabAbility,
                      public AdministrationAbility {
  public:
   // Connects to the daemon of this process's home (os/minke_home.h). If none runs, starts one, or returns
@@ -71,6 +71,7 @@ class Client final : public Engine,
   Result<MeasurementAbility*> measurements() override { return this; }
   Result<TriggerAbility*> triggers() override { return this; }
   Result<SoftwareAbility*> software_requests() override { return this; }
+  Result<CrontabAbility*> crontabs() override { return this; }
   Result<AdministrationAbility*> administration() override { return this; }
   Result<Client*> steps_with_descriptors() override { return this; }
 
@@ -85,6 +86,9 @@ class Client final : public Engine,
   Result<api::SoftwareReply> requested_software() override;
   Result<api::ActionReply> request_software(const api::RequestSoftwareRequest& request) override;
   Result<api::ActionReply> answer_software(const api::AnswerSoftwareRequest& answer) override;
+  Result<api::CrontabReply> crontab(const api::QueryCrontabRequest& request) override;
+  Result<api::ActionReply> update_crontab(const api::UpdateCrontabRequest& request) override;
+  Result<api::ActionReply> remove_crontab(const api::RemoveCrontabRequest& request) override;
   Result<api::StatusReply> status() override;
   Result<api::DiagnosticsReply> diagnostics(const api::QueryDiagnosticsRequest& request) override;
   Result<api::ActionReply> reconfigure() override;

@@ -9,6 +9,7 @@
 #include "engine/embedded/launching/launching.h"
 #include "engine/embedded/launching/prologs.h"
 #include "engine/embedded/launching/shortages.h"
+#include "engine/embedded/life_cycle/crontabs.h"
 #include "engine/embedded/life_cycle/dependencies.h"
 #include "engine/embedded/life_cycle/lifecycle.h"
 #include "engine/embedded/life_cycle/waiting.h"
@@ -54,7 +55,7 @@ Core::Core(os::EventLoop& event_loop, config::Configuration configuration, store
       shortages(std::make_unique<Shortages>(*this)),
       waiting(std::make_unique<Waiting>(*this)),
       mail(std::make_unique<Mail>(*this)),
-      storage_keeping(std::make_unique<StorageKeeping>(*this)),
+      storage_keeping(std::make_unique<StorageKeeping>(event_loop, config)),
       retention(std::make_unique<Retention>(*this)),
       launching(std::make_unique<Launching>(*this)),
       prologs(std::make_unique<Prologs>(*this)),
@@ -64,6 +65,7 @@ Core::Core(os::EventLoop& event_loop, config::Configuration configuration, store
       dependencies(std::make_unique<Dependencies>(*this)),
       triggers(std::make_unique<Triggers>(*this)),
       software_requests(std::make_unique<SoftwareRequests>(*this)),
+      crontabs(std::make_unique<Crontabs>(*this)),
       preemption(std::make_unique<Preemption>(*this)),
       scheduling(std::make_unique<Scheduling>(*this)),
       recovery(std::make_unique<Recovery>(*this)) {
@@ -71,7 +73,7 @@ Core::Core(os::EventLoop& event_loop, config::Configuration configuration, store
   // gives the resources to others.
   for (JobListener* listener : std::initializer_list<JobListener*>{
            measuring.get(), accounts.get(), history.get(), reservations.get(), quotas.get(),
-           dependencies.get(), waiting.get(), mail.get(), triggers.get(), scheduling.get()})
+           dependencies.get(), waiting.get(), mail.get(), triggers.get(), crontabs.get(), scheduling.get()})
     job_events.add(*listener);
   for (RunListener* listener :
        std::initializer_list<RunListener*>{shortages.get(), steps.get(), lifecycle.get()})

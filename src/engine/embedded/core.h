@@ -32,6 +32,7 @@ namespace minke::engine {
 
 class Accounts;
 class AnsweredRequests;
+class Crontabs;
 class Dependencies;
 class History;
 class Launching;
@@ -99,6 +100,7 @@ struct Core {
   std::unique_ptr<Dependencies> dependencies;
   std::unique_ptr<Triggers> triggers;
   std::unique_ptr<SoftwareRequests> software_requests;
+  std::unique_ptr<Crontabs> crontabs;
   std::unique_ptr<Preemption> preemption;
   std::unique_ptr<Scheduling> scheduling;
   std::unique_ptr<Recovery> recovery;

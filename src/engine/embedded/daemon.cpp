@@ -121,8 +121,11 @@ Daemon::~Daemon() {
 
 Result<config::Configuration> Daemon::read_configuration() const {
   NodeRecord machine = node::discover_machine();
-  machine.set_version(kVersion);
-  return read_cluster_configuration(options_.home, options_.config_path, machine);
+  auto config = read_cluster_configuration(options_.home, options_.config_path, machine);
+  if (!config) return config;
+  speak_release(config->slurm_release);
+  for (NodeRecord& node : config->nodes) node.set_version(std::string(slurm_version(config->slurm_release)));
+  return config;
 }
 
 Status Daemon::load(config::Configuration config) {

@@ -51,12 +51,20 @@ class JobListener {
   // act, and the call at that time.
   virtual int64_t next_mark(const Job&) const { return 0; }
   virtual void mark_reached(Job&) {}
+  // When a job whose run is over is to run again by itself (s since the epoch); 0: it is not.
+  virtual int64_t next_run(const Job&) const { return 0; }
   // The next time of a waiting job has come: something that it waits for may have happened.
   virtual void job_due(Job&) {}
 };
 
 class JobEvents : public Events<JobListener> {
  public:
+  // The first answer of a listener.
+  int64_t next_run(const Job& job) const {
+    for (const JobListener* one : listeners_)
+      if (const int64_t time = one->next_run(job); time != 0) return time;
+    return 0;
+  }
   // The earliest mark of all listeners.
   int64_t next_mark(const Job& job) const {
     int64_t next = 0;

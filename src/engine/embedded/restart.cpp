@@ -10,6 +10,7 @@
 #include "engine/embedded/core.h"
 #include "engine/embedded/launching/launching.h"
 #include "engine/embedded/launching/prologs.h"
+#include "engine/embedded/life_cycle/crontabs.h"
 #include "engine/embedded/life_cycle/dependencies.h"
 #include "engine/embedded/life_cycle/lifecycle.h"
 #include "engine/embedded/recovery.h"
@@ -76,6 +77,7 @@ void Restart::restore_rows(store::LoadedRows& rows, const std::string& boot_id) 
   core_.mail->restore(rows);  // before any end is reported: each message has its own number
   core_.triggers->restore(rows);
   core_.software_requests->restore(rows);
+  core_.crontabs->restore(rows);
   core_.recovery->restore(rows, boot_id);
 }
 
@@ -149,6 +151,7 @@ size_t Restart::recovered() {
     if (job->holds_nodes()) core_.measuring->adopt(*job);
     if (job->state == JOB_PENDING) core_.scheduling->update(*job);
   }
+  core_.crontabs->recovered();
   core_.reservations->advance();
   core_.launching->clear_spool();
   return ids.size();

@@ -71,6 +71,7 @@ Words scancel_words(const api::SignalRequest& request) {
 Result<api::ActionReply> SlurmEngine::act(Words words, uint32_t changed) {
   const auto said = programs_.text(std::move(words));
   answers_.forget("jobs");
+  answers_.forget("usage");
   if (!said) return failure(said.error());
   api::ActionReply reply;
   reply.set_changed(changed);

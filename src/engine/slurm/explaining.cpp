@@ -53,6 +53,39 @@ bool holds_untold_devices(const model::JobRecord& job) {
   return !told && job.tres_gres_size() > 0;
 }
 
+constexpr const char* kNotShown =
+    ": this cluster does not show them to you (PrivateData), so that no start can be foreseen";
+
+// What may not be seen is named, and all else goes on.
+Status without(const char* what, const Status& asked, std::vector<std::string>& notes) {
+  if (asked || asked.error().code != model::kAccessDenied) return asked;
+  notes.push_back(std::string(what) + kNotShown);
+  return {};
+}
+
+bool is_asked_for(const model::JobRecord& job, const api::JobSelector& asked) {
+  if (asked.tasks_size() > 0)
+    return job.array_job_id() == asked.job_id() && job.has_array_task_id() &&
+           job.array_task_id() == asked.tasks(0).first();
+  const uint32_t offset = asked.has_het_offset() ? asked.het_offset() : 0;
+  return job.job_id() == asked.job_id() + offset;
+}
+
+// Where nodes or partitions may not be seen, nothing can be foreseen: what the job's record tells, and how
+// many of those that are seen come before it.
+bool explain_unforeseen(const std::vector<model::JobRecord>& jobs, const api::JobSelector& asked,
+                        api::ExplainJobReply& reply) {
+  const auto job = std::find_if(jobs.begin(), jobs.end(),
+                                [&](const model::JobRecord& one) { return is_asked_for(one, asked); });
+  if (job == jobs.end() || job->state() > model::JOB_SUSPENDED) return false;
+  *reply.mutable_job() = *job;
+  reply.set_ahead(static_cast<uint32_t>(std::count_if(jobs.begin(), jobs.end(), [&](const auto& one) {
+    return one.state() == model::JOB_PENDING && one.partition() == job->partition() &&
+           one.priority() > job->priority();
+  })));
+  return true;
+}
+
 }  // namespace
 
 Status SlurmEngine::history(const Take<api::AccountingReply>& take) {
@@ -74,16 +107,13 @@ Status SlurmEngine::history(const Take<api::AccountingReply>& take) {
       take);
 }
 
-Result<api::ExplainJobReply> SlurmEngine::explain(const api::ExplainJobRequest& request) {
+Result<sched::WorldRecords> SlurmEngine::world_records(int64_t& now, std::vector<std::string>& notes) {
   sched::WorldRecords records;
-  int64_t now = 0;
-  std::unordered_set<uint32_t> known;
   api::QueryJobsRequest all;
   all.mutable_filter()->set_all_states(true);
   const Status queue = jobs(all, [&](api::JobsReply& part) -> Status {
     now = part.now();
     for (model::JobRecord& job : *part.mutable_jobs()) {
-      known.insert(job.job_id());
       if (holds_untold_devices(job)) job.clear_nodes();
     }
     add_all(records.jobs, part.mutable_jobs());
@@ -94,14 +124,12 @@ Result<api::ExplainJobReply> SlurmEngine::explain(const api::ExplainJobRequest& 
     add_all(records.nodes, part.mutable_nodes());
     return {};
   });
-  if (!machine) return failure(machine.error());
-  const Status parts = partitions([&](api::PartitionsReply& part) -> Status {
+  if (const Status seen = without("nodes", machine, notes); !seen) return failure(seen.error());
+  const Status parts = every_partition([&](api::PartitionsReply& part) -> Status {
     add_all(records.partitions, part.mutable_partitions());
     return {};
   });
-  if (!parts) return failure(parts.error());
-  std::vector<std::string> notes;
-  if (std::string note = note_of_version(); !note.empty()) notes.push_back(std::move(note));
+  if (const Status seen = without("partitions", parts, notes); !seen) return failure(seen.error());
   if (auto told = reservations()) {
     add_all(records.reservations, told->mutable_reservations());
   } else {
@@ -113,6 +141,12 @@ Result<api::ExplainJobReply> SlurmEngine::explain(const api::ExplainJobRequest& 
   } else {
     notes.push_back("licenses: " + told.error().message);
   }
+  return records;
+}
+
+void SlurmEngine::add_history(sched::WorldRecords& records, std::vector<std::string>& notes) {
+  std::unordered_set<uint32_t> known;
+  for (const model::JobRecord& job : records.jobs) known.insert(job.job_id());
   const Status learned = history([&](api::AccountingReply& part) -> Status {
     for (api::AccountedJob& one : *part.mutable_jobs()) {
       if (known.insert(one.job().job_id()).second) records.jobs.push_back(std::move(*one.mutable_job()));
@@ -120,16 +154,31 @@ Result<api::ExplainJobReply> SlurmEngine::explain(const api::ExplainJobRequest& 
     return {};
   });
   if (!learned) notes.push_back("how long your jobs have run: " + learned.error().message);
+}
 
-  const std::vector<model::NodeRecord> all_nodes = records.nodes;
-  const std::vector<model::PartitionRecord> all_partitions = records.partitions;
-  const auto world = sched::World::build(std::move(records), now);
-  if (!world) return failure(world.error());
+Result<api::ExplainJobReply> SlurmEngine::explain(const api::ExplainJobRequest& request) {
+  int64_t now = 0;
+  std::vector<std::string> notes;
+  if (std::string note = note_of_version(); !note.empty()) notes.push_back(std::move(note));
+  auto records = world_records(now, notes);
+  if (!records) return failure(records.error());
+  const Error unknown{model::kInvalidJobId, std::string(model::slurm_error_text(model::kInvalidJobId))};
   api::ExplainJobReply reply;
-  if (!slurm::explain(*world, request.job(), reply))
-    return failure(std::string(model::slurm_error_text(model::kInvalidJobId)), model::kInvalidJobId);
-  explain_nodes(all_nodes, all_partitions, reply);
+  reply.set_now(now);
+  if (records->nodes.empty() || records->partitions.empty()) {
+    if (!explain_unforeseen(records->jobs, request.job(), reply)) return failure(unknown);
+  } else {
+    add_history(*records, notes);
+    const std::vector<model::NodeRecord> all_nodes = records->nodes;
+    const std::vector<model::PartitionRecord> all_partitions = records->partitions;
+    const auto world = sched::World::build(std::move(*records), now);
+    if (!world) return failure(world.error());
+    if (!slurm::explain(*world, request.job(), reply)) return failure(unknown);
+    explain_nodes(all_nodes, all_partitions, reply);
+  }
   for (std::string& note : notes) reply.add_notes(std::move(note));
+  if (reply.job().reason() == model::WAIT_PRIORITY && reply.ahead() == 0)
+    reply.add_notes("which jobs come before it: they are not shown to you");
   return reply;
 }
 

@@ -24,7 +24,9 @@ using namespace model;
 using Trust = sched::World::Trust;
 
 constexpr size_t kShown = 8;  // jobs of each sort
-constexpr int kMostTries = 20, kMostSmaller = 6, kOfOneKind = 2;
+constexpr size_t kLeastTries = 5, kMostTries = 20;
+constexpr size_t kNodesTried = 50'000;  // in all tries together: each is a forecast on a copy of the machine
+constexpr int kMostSmaller = 6, kOfOneKind = 2;
 constexpr int64_t kLeastGain = 60;  // s
 
 const JobRecord* find(const sched::World& world, const api::JobSelector& asked, api::ExplainJobReply& reply) {
@@ -101,7 +103,10 @@ void add_smaller(const sched::World& world, const JobRecord& job, api::ExplainJo
   if (job.het_job_id() != 0 || starts_now) return;
   const auto choices =
       smaller_requests(job.spec(), job.time_limit_minutes(), text::split_list(job.partition()), {});
-  int kind = -1, found = 0, tries = 0;
+  const size_t nodes = std::max<size_t>(1, world.machine().layout().nodes().size());
+  const size_t most_tries = std::clamp(kNodesTried / nodes, kLeastTries, kMostTries);
+  int kind = -1, found = 0;
+  size_t tries = 0;
   int64_t best = 0;
   for (const SmallerRequestChoice& choice : choices) {
     if (choice.kind != kind) {
@@ -110,7 +115,7 @@ void add_smaller(const sched::World& world, const JobRecord& job, api::ExplainJo
       best = reply.start_time();
     }
     if (found == kOfOneKind || (best != 0 && best <= reply.now())) continue;
-    if (tries++ == kMostTries || reply.smaller_size() == kMostSmaller) return;
+    if (tries++ == most_tries || reply.smaller_size() == kMostSmaller) return;
     JobSpec spec = choice.spec;
     spec.set_time_limit_minutes(choice.time_limit_minutes);
     const auto start = world.start_if(job.job_id(), spec);
@@ -179,6 +184,9 @@ bool explain(const sched::World& world, const api::JobSelector& asked, api::Expl
     reply.set_never(obstacle->detail);
   if (!world.entry(job->job_id())) return true;
   add_jobs_before(world, job->job_id(), reply);
+  if (const uint32_t foreseen = world.options().max_entries; reply.ahead() > foreseen)
+    reply.add_notes("the forecast follows the first " + std::to_string(foreseen) +
+                    " jobs of the queue; others stand between them and this one, so that it may start later");
   add_jobs_at(world, nodes, reply);
   add_smaller(world, *job, reply);
   return true;

@@ -110,6 +110,23 @@ TEST(Explanation, GoesByHowLongTheUsersJobsRan) {
   EXPECT_LT(reply.start_time(), kNow + 80 * 60);
 }
 
+TEST(Explanation, SaysThatTheForecastLeavesOutWhatIsFarBackInTheQueue) {
+  sched::WorldRecords all = records();
+  for (uint32_t id = 10; id < 1200; ++id) all.jobs.push_back(job(id, 2002, model::JOB_PENDING, 4, 30));
+  for (model::JobRecord& one : all.jobs) one.set_priority(10000 - one.job_id());
+  const auto world = sched::World::build(std::move(all), kNow);
+  ASSERT_TRUE(world) << world.error().message;
+  const auto notes_of = [&](uint32_t id) {
+    api::JobSelector asked;
+    asked.set_job_id(id);
+    api::ExplainJobReply reply;
+    EXPECT_TRUE(explain(*world, asked, reply));
+    return reply.notes_size();
+  };
+  EXPECT_EQ(notes_of(500), 0);
+  EXPECT_EQ(notes_of(1199), 1);
+}
+
 TEST(Explanation, KnowsNothingOfAJobThatIsNotThere) {
   const auto world = sched::World::build(records(), kNow);
   ASSERT_TRUE(world);

@@ -109,6 +109,7 @@ Result<std::optional<Found>> find_slurm() {
   found.place.directory = commands_on_path();
   found.place.cluster = choice.name;
   found.place.rest = choice.rest;
+  found.place.agent_port = choice.agent_port;
   // As Slurm's own commands take it; of several clusters each would have to be asked.
   const std::string usual = from_environment("SLURM_CLUSTERS");
   if (found.place.cluster.empty() && usual.find(',') == std::string::npos && usual != "all")

@@ -49,8 +49,9 @@ void set_state_word(std::string_view word, model::JobRecord& job) {
 }
 
 void set_reason(const std::string& reason, const std::string& description, model::JobRecord& job) {
-  constexpr std::string_view kNoPlace = "Nodes required for job are DOWN, DRAINED or reserved";
-  const std::string_view word = std::string_view(reason).substr(0, reason.find(','));
+  constexpr std::string_view kNoPlace = "Nodes required for job are DOWN";
+  // "ReqNodeNotAvail, UnavailableNodes:n4", "RaisedSignal:9(Killed)"
+  const std::string_view word = std::string_view(reason).substr(0, reason.find_first_of(",:"));
   if (const auto known = text::parse_state_reason(word)) {
     job.set_reason(*known);
     job.set_reason_detail(!description.empty() ? description : word == reason ? std::string() : reason);

@@ -1,9 +1,10 @@
-// SlurmEngine: what the user's running jobs use, by sstat, which asks their nodes. All jobs are asked for at
-// once, once in the period of an answer. Slurm tells totals of each step: the cores are a job's mean since
-// its start. Of GPUs it tells nothing here.
+// SlurmEngine: what the user's running jobs use: by the agents on their nodes, where there are some; else by
+// sstat, which asks slurmd. All jobs are asked for at once, once in the period of an answer. sstat tells
+// totals of each step: the cores are a job's mean since its start then, and of GPUs it tells nothing here.
 #include <unistd.h>
 
 #include <algorithm>
+#include <ctime>
 #include <map>
 #include <set>
 #include <string>
@@ -38,7 +39,7 @@ void add_to(model::Sample& sample, const StepUse& use) {
 
 }  // namespace
 
-Status SlurmEngine::ask_usage(const Take<api::MeasurementsReply>& take) {
+Status SlurmEngine::ask_usage(bool with_series, const Take<api::MeasurementsReply>& take) {
   api::MeasurementsReply reply;
   api::QueryJobsRequest own;
   own.mutable_filter()->add_uids(::getuid());
@@ -53,12 +54,15 @@ Status SlurmEngine::ask_usage(const Take<api::MeasurementsReply>& take) {
   });
   if (!listed) return listed;
   if (reply.jobs().empty()) return take(reply);
+  const std::set<uint32_t> measured = ask_nodes(with_series, reply);
   std::map<uint32_t, api::JobMeasurement*> by_id;
   std::string ids;
   for (api::JobMeasurement& one : *reply.mutable_jobs()) {
+    if (measured.contains(one.job().job_id())) continue;
     by_id.emplace(one.job().job_id(), &one);
     ids += (ids.empty() ? "" : ",") + std::to_string(one.job().job_id());
   }
+  if (ids.empty()) return take(reply);
   std::vector<std::string> words = step_use_words();
   words.push_back("--jobs=" + ids);
   std::set<std::pair<uint32_t, std::string>> seen;
@@ -72,25 +76,61 @@ Status SlurmEngine::ask_usage(const Take<api::MeasurementsReply>& take) {
   return read ? take(reply) : read;
 }
 
+Status SlurmEngine::add_ended(const model::JobRecord& job, bool with_series, api::MeasurementsReply& reply) {
+  auto before = measured_before(job);
+  if (!before) return failure(before.error());
+  for (api::JobMeasurement& part : *before->mutable_jobs()) {
+    const std::string node = part.job().node_list();
+    *part.mutable_job() = job;
+    part.mutable_job()->set_name(job.spec().name());
+    part.mutable_job()->clear_spec();
+    part.mutable_job()->set_node_list(node);
+    if (!with_series) part.clear_series();
+    *reply.add_jobs() = std::move(part);
+  }
+  reply.mutable_notes()->MergeFrom(before->notes());
+  return {};
+}
+
 Result<api::MeasurementsReply> SlurmEngine::measured(const api::QueryMeasurementsRequest& request) {
   const JobMatcher matcher(request.filter(), Viewer{.uid = ::getuid(), .sees_all = true});
   api::MeasurementsReply reply;
-  const Status asked = kept_parts<api::MeasurementsReply>(
-      "usage", [this](const Take<api::MeasurementsReply>& give) { return ask_usage(give); },
-      [&](api::MeasurementsReply& part) -> Status {
-        reply.set_now(part.now());
-        for (api::JobMeasurement& one : *part.mutable_jobs()) {
-          if (matcher.selected(one.job()) && matcher.passes(one.job())) *reply.add_jobs() = std::move(one);
-        }
-        return {};
-      });
+  reply.set_now(std::time(nullptr));
+  std::vector<model::JobRecord> ended;
+  for (const api::JobSelector& one : request.filter().jobs()) {
+    auto job = as_it_was(one.job_id());
+    if (job && job->state() >= model::JOB_COMPLETE) ended.push_back(std::move(*job));
+  }
+  // Who asks for jobs that have ended does not want to know what runs.
+  const bool runs = ended.empty() || ended.size() < static_cast<size_t>(request.filter().jobs_size());
+  const Status asked = !runs ? Status()
+                             : kept_parts<api::MeasurementsReply>(
+                                   request.with_series() ? "usage-series" : "usage",
+                                   [&](const Take<api::MeasurementsReply>& give) {
+                                     return ask_usage(request.with_series(), give);
+                                   },
+                                   [&](api::MeasurementsReply& part) -> Status {
+                                     reply.set_now(part.now());
+                                     reply.mutable_notes()->Swap(part.mutable_notes());
+                                     for (api::JobMeasurement& one : *part.mutable_jobs()) {
+                                       if (matcher.selected(one.job()) && matcher.passes(one.job()))
+                                         *reply.add_jobs() = std::move(one);
+                                     }
+                                     return {};
+                                   });
   if (!asked) return failure(asked.error());
+  for (const model::JobRecord& job : ended) {
+    if (const Status added = add_ended(job, request.with_series(), reply); !added)
+      return failure(added.error());
+  }
   // Of all that the jobs hold: this user's part of the machine.
   api::MachineMeasurement& machine = *reply.mutable_machine();
   for (api::JobMeasurement& one : *reply.mutable_jobs()) {
     model::JobRecord& job = *one.mutable_job();
+    if (!is_running(job)) continue;
     const int64_t ran = reply.now() - job.start_time() - job.suspended_seconds();
-    if (one.has_now()) {
+    // A sample of an agent's has its time.
+    if (one.has_now() && one.now().time() == 0) {
       one.mutable_now()->set_time(reply.now());
       one.set_peak_memory_kib(one.now().memory_kib());
       if (ran > 0)

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "engine/slurm/token.h"
 #include "model/error.h"
 #include "os/random_key.h"
 #include "text/number.h"
@@ -48,6 +49,15 @@ constexpr Culprit kSilent[] = {{"slurmdbd", "slurmdbd, which keeps the accountin
                                {"Socket timed out on send/recv operation", "slurmctld"},
                                {"Zero Bytes were transmitted or received", "slurmctld"},
                                {"Connection refused", "slurmctld"},
+                               // Of one that is just ending, or has ended while it answered.
+                               {"Unexpected message received", "slurmctld"},
+                               {"Message receive failure", "slurmctld"},
+                               {"Message send failure", "slurmctld"},
+                               {"Communication connection failure", "slurmctld"},
+                               {"Communication shutdown failure", "slurmctld"},
+                               {"Connection reset by peer", "slurmctld"},
+                               {"Header lengths are longer than data received", "slurmctld"},
+                               {"backup controller in standby mode", "slurmctld"},
                                {"Unable to establish controller machine", "slurmctld"},
                                {"unable to find a controller", "slurmctld"}};
 constexpr std::string_view kTokenWords[] = {"Protocol authentication error",
@@ -65,11 +75,30 @@ std::string first_words(std::string_view complaint) {
       if (first.empty() || better) first = line;
     }
   }
-  for (const std::string_view mark : {"fatal: ", "error: "}) {
+  // The caller says itself that a submission failed.
+  for (const std::string_view mark : {"fatal: ", "error: ", "Batch job submission failed: "}) {
     if (const size_t at = first.find(mark); at != std::string_view::npos)
       first.remove_prefix(at + mark.size());
   }
   return std::string(first.substr(0, 300));
+}
+
+// Of sbatch, which says what is wrong in a line, and as what slurmctld refuses it in the next: "Invalid
+// partition name specified (invalid partition specified: nowhere)".
+std::string refusal_of(std::string_view complaint) {
+  std::string refusal, why;
+  for (std::string_view line : text::split(complaint, '\n')) {
+    const size_t error = line.find("error: ");
+    if (error == std::string_view::npos) continue;
+    line = text::trim(line.substr(error + 7));
+    const size_t colon = line.find(": ");
+    if (line.starts_with("Batch job submission failed: ") || line.starts_with("allocation failure: ")) {
+      refusal = line.substr(colon + 2, 300);
+    } else if (why.empty()) {
+      why = line.substr(0, 300);
+    }
+  }
+  return why.empty() || refusal.empty() ? refusal : refusal + " (" + why + ")";
 }
 
 bool contains(std::string_view text, std::string_view part) {
@@ -83,14 +112,32 @@ Error error_of(const std::string& name, int exit_code, std::string_view complain
   if (contains(complaint, "Invalid job id specified"))
     return {model::kInvalidJobId, std::string(model::slurm_error_text(model::kInvalidJobId))};
   if (said.empty()) return {0, name + " ended with exit code " + std::to_string(exit_code)};
+  // One that takes no tokens hangs up.
+  const std::string token = token_complaint();
+  const bool hung_up = contains(complaint, "Zero Bytes were transmitted or received") ||
+                       contains(complaint, "Failed to unpack SLURM_PERSIST_INIT message");
+  if (!token.empty() && hung_up)
+    return {EACCES, "Slurm does not believe who asks: " + token + " (" + said + ")"};
   for (const std::string_view word : kTokenWords) {
-    if (contains(complaint, word))
-      return {EACCES, "Slurm does not believe who asks (munge, or a token that has run out): " + said};
+    if (!contains(complaint, word)) continue;
+    if (!token.empty()) return {EACCES, "Slurm does not believe who asks: " + token + " (" + said + ")"};
+    return {EACCES,
+            "Slurm does not believe who asks (munge: its key, or a clock that is wrong; or a token "
+            "that has run out): " +
+                said};
   }
+  // As Slurm's own commands say it: what may not be seen or done is no matter of the command.
+  if (said.ends_with("Access/permission denied"))
+    return {model::kAccessDenied, std::string(model::slurm_error_text(model::kAccessDenied))};
+  if (contains(complaint, "I/O error writing script/environment to file"))
+    return {EIO, "slurmctld cannot write to the disk that has its state, which may be full (" + name + ": " +
+                     said + ")"};
   for (const Culprit& one : kSilent) {
     if (!contains(complaint, one.words)) continue;
     return {ECONNREFUSED, std::string(one.who) + " does not answer (" + name + ": " + said + ")"};
   }
+  // The caller says itself that a submission failed.
+  if (const std::string refusal = refusal_of(complaint); !refusal.empty()) return {0, refusal};
   return {0, name + ": " + said};
 }
 

@@ -16,11 +16,15 @@ namespace minke::engine::slurm {
 
 // Which cluster is meant.
 struct Place {
-  std::string directory;  // of its commands
-  std::string cluster;    // -M for all of them; empty: the one that its configuration names
-  std::string found_by;   // for people: "/etc/slurm/slurm.conf"
-  std::string rest = {};  // of its slurmrestd; empty: it is not asked
+  std::string directory;    // of its commands
+  std::string cluster;      // -M for all of them; empty: the one that its configuration names
+  std::string found_by;     // for people: "/etc/slurm/slurm.conf"
+  std::string rest = {};    // of its slurmrestd; empty: it is not asked
+  uint16_t agent_port = 0;  // of the agents on its nodes; 0: they are not asked
 };
+
+// What tells clusters apart where answers are kept.
+std::string key_of(const Place& place);
 
 class Programs {
  public:

@@ -1,14 +1,17 @@
-// SlurmEngine: the queue.
+// SlurmEngine: the queue. JSON tells more than text does (which CPUs and GPUs a job has on each of its
+// nodes), but costs Slurm's programs some fifty times as much: a long queue is read as text.
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <unordered_map>
 #include <utility>
 
 #include "api/job_filter.pb.h"
 #include "api/jobs.pb.h"
+#include "engine/embedded/accounts/users.h"
 #include "engine/embedded/state/job_matcher.h"
 #include "engine/slurm/json_jobs.h"
 #include "engine/slurm/json_records.h"
@@ -24,6 +27,7 @@ namespace minke::engine::slurm {
 namespace {
 
 constexpr int kJobsInPart = 500;
+constexpr uint64_t kMostJobsAsJson = 2000;
 
 // Parts of some hundred jobs each.
 class Parts {
@@ -76,7 +80,7 @@ Rest rest_of(const Place& place) {
 }  // namespace
 
 Status SlurmEngine::ask_queue_json(const Take<api::JobsReply>& take) {
-  return programs_.run({"squeue", "--states=all", "--json"}, [&](os::ProgramOutput& output) {
+  return programs_.run({"squeue", "--all", "--states=all", "--json"}, [&](os::ProgramOutput& output) {
     return read_jobs([&](char* buffer, size_t size) { return output.read(buffer, size); }, take);
   });
 }
@@ -97,7 +101,14 @@ Status SlurmEngine::ping_rest() {
 
 Status SlurmEngine::ask_queue_text(const Take<api::JobsReply>& take) {
   Parts parts(take);
-  QueueText reader(unguessed_mark(), [&](model::JobRecord job) { return parts.add(std::move(job)); });
+  // squeue itself would look each job's group up anew.
+  std::unordered_map<uint32_t, std::string> groups;
+  QueueText reader(unguessed_mark(), [&](model::JobRecord job) {
+    const auto [group, is_new] = groups.try_emplace(job.gid());
+    if (is_new) group->second = group_name_of(job.gid());
+    job.set_group_name(group->second);
+    return parts.add(std::move(job));
+  });
   const Status read =
       programs_.lines(reader.words(), [&](std::string_view line) { return reader.line(line); });
   if (!read) return read;
@@ -108,7 +119,8 @@ Status SlurmEngine::ask_queue_text(const Take<api::JobsReply>& take) {
 Status SlurmEngine::ask_queue(const Take<api::JobsReply>& take) {
   const auto known = version();
   if (!known) return failure(known.error());
-  if (queue_source(*known) != QueueSource::kJson) return ask_queue_text(take);
+  if (queue_source(*known) != QueueSource::kJson || load().jobs > kMostJobsAsJson)
+    return ask_queue_text(take);
   bool given = false;
   const Take<api::JobsReply> counted = [&](api::JobsReply& part) -> Status {
     given = true;

@@ -62,6 +62,14 @@ void set_least_memory(JobRecord& job, std::string_view words) {
   }
 }
 
+// "3:0": the code, and the signal that ended it.
+void set_exit_code(JobRecord& job, std::string_view words) {
+  const size_t colon = words.find(':');
+  if (colon == std::string_view::npos) return;
+  job.set_exit_code(static_cast<int32_t>((small(words.substr(0, colon)) & 0xff) << 8 |
+                                         (small(words.substr(colon + 1)) & 0x7f)));
+}
+
 struct Column {
   const char* name;
   void (*set)(JobRecord& job, std::string_view words);
@@ -73,7 +81,6 @@ constexpr Column kColumns[] = {
     {"UserID", [](JobRecord& job, std::string_view words) { job.set_uid(small(words)); }},
     {"UserName", [](JobRecord& job, std::string_view words) { job.set_user_name(std::string(words)); }},
     {"GroupID", [](JobRecord& job, std::string_view words) { job.set_gid(small(words)); }},
-    {"GroupName", [](JobRecord& job, std::string_view words) { job.set_group_name(std::string(words)); }},
     {"Account",
      [](JobRecord& job, std::string_view words) {
        job.set_account(words_or_none(words));
@@ -95,6 +102,10 @@ constexpr Column kColumns[] = {
      [](JobRecord& job, std::string_view words) {
        job.set_num_tasks(small(words));
        job.mutable_spec()->set_ntasks(job.num_tasks());
+     }},
+    {"cpus-per-task",
+     [](JobRecord& job, std::string_view words) {
+       if (small(words) != 0) job.mutable_spec()->set_cpus_per_task(small(words));
      }},
     {"NumCPUs", [](JobRecord& job, std::string_view words) { job.set_num_cpus(small(words)); }},
     // "2-4": at least two.
@@ -125,6 +136,11 @@ constexpr Column kColumns[] = {
      }},
     {"tres-per-job",
      [](JobRecord& job, std::string_view words) { set_tres_per_job(words_or_none(words), job); }},
+    {"tres-per-task",
+     [](JobRecord& job, std::string_view words) {
+       job.mutable_spec()->set_tres_per_task(words_or_none(words));
+     }},
+    {"exit_code", set_exit_code},
     {"MinMemory", set_least_memory},
     {"MinCpus",
      [](JobRecord& job, std::string_view words) {
@@ -134,6 +150,8 @@ constexpr Column kColumns[] = {
      [](JobRecord& job, std::string_view words) { job.mutable_spec()->set_constraint(words_or_none(words)); }},
     {"ReqNodes",
      [](JobRecord& job, std::string_view words) { job.mutable_spec()->set_node_list(words_or_none(words)); }},
+    {"ExcNodes",
+     [](JobRecord& job, std::string_view words) { job.mutable_spec()->set_exclude(words_or_none(words)); }},
     {"Licenses",
      [](JobRecord& job, std::string_view words) { job.mutable_spec()->set_licenses(words_or_none(words)); }},
     {"Reservation",
@@ -164,7 +182,7 @@ std::vector<std::string> QueueText::words() const {
   std::string format;
   for (const Column& column : kColumns)
     format.append(format.empty() ? "" : ",").append(column.name).append(1, ':').append(mark_);
-  return {"squeue", "--noheader", "--states=all", "--Format=" + format};
+  return {"squeue", "--all", "--noheader", "--states=all", "--Format=" + format};
 }
 
 Status QueueText::line(std::string_view text) {

@@ -1,5 +1,5 @@
-// The queue as text, for releases whose JSON lacks too much (before 23.02): squeue -O with a mark behind each
-// field that nobody could have guessed and written into a job's name. One thread.
+// The queue as text, for long queues and for releases whose JSON lacks too much (before 23.02): squeue -O
+// with a mark behind each field that nobody could have guessed and written into a job's name. One thread.
 #pragma once
 
 #include <cstdint>

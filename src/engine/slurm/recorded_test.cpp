@@ -304,6 +304,8 @@ TEST(ShownNode, IsDownWhereItDoesNotAnswer) {
   EXPECT_EQ(node_of(ShownRecord("NodeName=n State=IDLE*")).state(), model::NODE_DOWN);
   EXPECT_EQ(node_of(ShownRecord("NodeName=n State=IDLE+NOT_RESPONDING")).state(), model::NODE_DOWN);
   EXPECT_EQ(node_of(ShownRecord("NodeName=n State=DOWN*+DRAIN")).state(), model::NODE_DOWN_DRAIN);
+  EXPECT_EQ(node_of(ShownRecord("NodeName=n State=ALLOCATED+CLOUD+NOT_RESPONDING+POWERING_UP")).state(),
+            model::NODE_IDLE);
   EXPECT_EQ(node_of(ShownRecord("NodeName=n State=MIXED+PLANNED")).state(), model::NODE_IDLE);
   EXPECT_EQ(node_of(ShownRecord("NodeName=n State=IDLE+CLOUD+POWERED_DOWN")).state(), model::NODE_IDLE);
 }

@@ -1,6 +1,8 @@
 #include "engine/slurm/shared_answers.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -9,6 +11,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -54,6 +57,54 @@ class SharedAnswersTest : public testing::Test {
   std::string problem_;
   int asked_ = 0;
 };
+
+TEST_F(SharedAnswersTest, ThoseOfThePollerDoUntilTheUserChangesSomething) {
+  const std::string polled = directory_ + "/polled", own = directory_ + "/own";
+  std::filesystem::create_directory(polled);
+  std::filesystem::create_directory(own);
+  const SharedAnswers poller = SharedAnswers::of_poller(polled), user(own, polled);
+  ASSERT_TRUE(get(poller));
+  EXPECT_TRUE(user.is_polled("jobs"));
+  EXPECT_EQ(get(user), (std::vector<std::string>{"one", "answer 1"}));
+  EXPECT_EQ(asked_, 1);
+  user.forget("jobs");
+  EXPECT_EQ(get(user), (std::vector<std::string>{"one", "answer 2"}));
+  // Everybody may read it; what others may write is not believed, nor a failure.
+  struct stat info {};
+  ASSERT_EQ(::stat((polled + "/jobs").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0644u);
+  ASSERT_EQ(::chmod((polled + "/jobs").c_str(), 0666), 0);
+  EXPECT_FALSE(SharedAnswers(directory_, polled).is_polled("jobs"));
+  ASSERT_EQ(::unlink((polled + "/jobs").c_str()), 0);
+  problem_ = "slurmctld does not answer";
+  EXPECT_FALSE(get(poller));
+  problem_.clear();
+  std::filesystem::remove_all(own);
+  std::filesystem::create_directory(own);
+  EXPECT_EQ(get(user), (std::vector<std::string>{"one", "answer 4"}));
+}
+
+TEST_F(SharedAnswersTest, ThePollerAsksAgainBeforeItsAnswersAreTooOld) {
+  const SharedAnswers poller = SharedAnswers::of_poller(directory_);
+  EXPECT_FALSE(poller.is_fresh("jobs"));
+  ASSERT_TRUE(get(poller));
+  EXPECT_TRUE(poller.is_fresh("jobs"));
+  // As if four fifths of an hour had gone.
+  std::ifstream in(directory_ + "/jobs");
+  std::string name, version, asked, rest;
+  in >> name >> version >> asked;
+  std::getline(in, rest, '\0');
+  std::ostringstream all;
+  all << in.rdbuf();
+  in.close();
+  const std::string earlier = std::to_string(std::stoll(asked) - 48LL * 60 * 1000);
+  std::ofstream(directory_ + "/jobs")
+      << name << " " << version << " " << earlier << rest << '\0' << all.str();
+  EXPECT_FALSE(poller.is_fresh("jobs"));
+  EXPECT_EQ(get(SharedAnswers(directory_ + "/none", directory_)),
+            (std::vector<std::string>{"one", "answer 1"}));
+  EXPECT_EQ(get(poller), (std::vector<std::string>{"one", "answer 2"}));
+}
 
 TEST_F(SharedAnswersTest, OneIsAskedForOnceInItsPeriod) {
   const SharedAnswers one(directory_), two(directory_);
@@ -123,6 +174,25 @@ TEST_F(SharedAnswersTest, WithoutADirectoryEverybodyAsksForHimself) {
   EXPECT_EQ(asked_, 2);
 }
 
+TEST_F(SharedAnswersTest, OnAFullDiskEverybodyAsksForHimself) {
+  const SharedAnswers answers(directory_);
+  EXPECT_TRUE(answers.keeps());
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto handled = ::signal(SIGXFSZ, SIG_IGN);
+  const rlimit nothing{.rlim_cur = 0, .rlim_max = before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &nothing), 0);
+  const auto first = get(answers), second = get(answers);
+  const bool keeps = answers.keeps();
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  ::signal(SIGXFSZ, handled);
+  EXPECT_EQ(first, (std::vector<std::string>{"one", "answer 1"}));
+  EXPECT_EQ(second, (std::vector<std::string>{"one", "answer 2"}));
+  EXPECT_FALSE(keeps);
+  EXPECT_EQ(get(answers), (std::vector<std::string>{"one", "answer 3"}));
+  EXPECT_EQ(get(answers), (std::vector<std::string>{"one", "answer 3"}));
+}
+
 TEST_F(SharedAnswersTest, TheirDirectoryIsNobodyElses) {
   ::setenv("XDG_RUNTIME_DIR", directory_.c_str(), 1);
   const std::string made = answers_directory("/etc/slurm/slurm.conf");
@@ -153,7 +223,19 @@ TEST(SlurmErrors, NameWhoDoesNotAnswer) {
       model::kInvalidJobId);
   EXPECT_EQ(error_of("scontrol", 1, "Access/permission denied for job 7\n").message,
             "scontrol: Access/permission denied for job 7");
+  const auto ending = error_of("scontrol", 1, "slurm_suspend error: Unexpected message received\n");
+  EXPECT_EQ(ending.code, ECONNREFUSED);
+  EXPECT_TRUE(ending.message.starts_with("slurmctld does not answer (scontrol: ")) << ending.message;
   EXPECT_EQ(error_of("sinfo", 3, "").message, "sinfo ended with exit code 3");
+  EXPECT_EQ(
+      error_of("sbatch", 1,
+               "sbatch: error: Batch job submission failed: I/O error writing script/environment to file\n")
+          .message,
+      "slurmctld cannot write to the disk that has its state, which may be full (sbatch: I/O error "
+      "writing script/environment to file)");
+  const auto clock = error_of("squeue", 1, "slurm_load_jobs error: Protocol authentication error\n");
+  EXPECT_EQ(clock.code, EACCES);
+  EXPECT_NE(clock.message.find("a clock that is wrong"), std::string::npos) << clock.message;
 }
 
 TEST(SlurmMarks, AreNeverTheSame) {

@@ -50,8 +50,10 @@ bool has_word(const std::string& words, std::string_view wanted) {
 }
 
 model::NodeState node_state(std::string words) {
-  // A mark behind the base state of older releases: "IDLE*" does not answer.
-  const bool silent = words.find('*') != std::string::npos || has_word(words, "NOT_RESPONDING");
+  // A mark behind the base state of older releases: "IDLE*" does not answer. One that is being started does
+  // not answer yet, and has jobs already.
+  const bool starts = words.find('#') != std::string::npos || has_word(words, "POWERING_UP");
+  const bool silent = !starts && (words.find('*') != std::string::npos || has_word(words, "NOT_RESPONDING"));
   std::erase_if(words,
                 [](char c) { return c == '*' || c == '~' || c == '#' || c == '%' || c == '$' || c == '@'; });
   const bool drains = has_word(words, "DRAIN") || has_word(words, "DRAINED") || has_word(words, "DRAINING");

@@ -1,5 +1,7 @@
 #include "engine/slurm/slurm_engine.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <ctime>
@@ -15,9 +17,12 @@
 #include "api/priorities.pb.h"
 #include "api/steps.pb.h"
 #include "api/submission.pb.h"
+#include "base/version.h"
+#include "engine/embedded/accounts/users.h"
 #include "engine/slurm/show_lines.h"
 #include "engine/slurm/shown_machine.h"
 #include "model/cluster.pb.h"
+#include "os/files.h"
 #include "text/number.h"
 
 namespace minke::engine::slurm {
@@ -28,6 +33,7 @@ using Milliseconds = SharedAnswers::Milliseconds;
 
 constexpr int kRecordsInPart = 500;
 constexpr size_t kLongestPing = 500;
+constexpr size_t kLongestConfiguration = size_t{16} << 20;
 constexpr Milliseconds kConfigurationDoes = 10min;
 constexpr Milliseconds kHistoryDoes = 6h;
 constexpr Milliseconds kLoadDoes = 2min;
@@ -41,26 +47,46 @@ std::string setting(const api::ConfigReply& configuration, std::string_view name
   return {};
 }
 
-// What sdiag tells of slurmctld's load, as a part of its own: the count of its threads.
-uint64_t threads_in(std::string_view report) {
-  constexpr std::string_view kName = "Server thread count:";
-  const size_t at = report.find(kName);
+// Of the cluster, as the slurm.conf of this machine says it; empty: there is none, or it does not say.
+std::string name_in(const std::string& configuration) {
+  const auto text = os::read_file(configuration, kLongestConfiguration);
+  if (!text) return {};
+  for (std::string_view line : text::split(*text, '\n')) {
+    line = text::trim(line.substr(0, line.find('#')));
+    const size_t equals = line.find('=');
+    if (equals == std::string_view::npos) continue;
+    if (text::equals_ignoring_case(text::trim(line.substr(0, equals)), "ClusterName"))
+      return text::lower_case(text::trim(line.substr(equals + 1)));
+  }
+  return {};
+}
+
+// "Server thread count:  3" in what sdiag tells; 0: it does not.
+uint64_t count_in(std::string_view report, std::string_view name) {
+  const size_t at = report.find(name);
   if (at == std::string_view::npos) return 0;
-  const std::string_view rest = report.substr(at + kName.size());
+  const std::string_view rest = report.substr(at + name.size());
   return text::parse_unsigned(text::trim(rest.substr(0, rest.find('\n')))).value_or(0);
 }
 
 }  // namespace
 
+std::string key_of(const Place& place) {
+  return place.directory + "\n" + place.cluster + "\n" + place.found_by;
+}
+
 SlurmEngine::SlurmEngine(Place place, std::chrono::seconds period)
     : programs_(std::move(place)),
-      answers_(slurm::answers_directory(programs_.place().directory + "\n" + programs_.place().cluster +
-                                        "\n" + programs_.place().found_by)),
+      answers_(slurm::answers_directory(key_of(programs_.place())),
+               polled_directory(key_of(programs_.place()))),
       period_(period) {}
+
+SlurmEngine::SlurmEngine(Place place, std::chrono::seconds period, SharedAnswers answers)
+    : programs_(std::move(place)), answers_(std::move(answers)), period_(period) {}
 
 SlurmEngine::~SlurmEngine() = default;
 
-Milliseconds SlurmEngine::period() {
+SlurmEngine::Load SlurmEngine::load() {
   std::string report;
   const auto known = answers_.get({.kind = "load",
                                    .ask = [this](const SharedAnswers::TakePart& give) -> Status {
@@ -73,19 +99,28 @@ Milliseconds SlurmEngine::period() {
                                     report = part;
                                     return {};
                                   });
-  const uint64_t threads = known ? threads_in(report) : 0;
-  return Milliseconds(period_) * std::min(kMostPeriods, 1 + threads / kIdleThreads);
+  if (!known) return {};
+  return {.threads = count_in(report, "Server thread count:"),
+          .jobs = count_in(report, "Jobs pending:") + count_in(report, "Jobs running:")};
+}
+
+Milliseconds SlurmEngine::period() {
+  return Milliseconds(period_) * std::min(kMostPeriods, 1 + load().threads / kIdleThreads);
 }
 
 template <typename Reply>
 Status SlurmEngine::kept_parts(const std::string& kind, const std::function<Status(const Take<Reply>&)>& ask,
                                const Take<Reply>& take) {
+  Status taken;  // a complaint of who takes is none of the cluster's, and is not kept
   const auto asked = answers_.get({.kind = kind,
                                    .ask =
                                        [&](const SharedAnswers::TakePart& give) {
-                                         return ask([&](Reply& part) {
+                                         return ask([&](Reply& part) -> Status {
                                            part.set_now(std::time(nullptr));
-                                           return give(part.SerializeAsString());
+                                           if (const Status given = give(part.SerializeAsString()); !given)
+                                             return given;
+                                           if (taken) taken = take(part);
+                                           return {};
                                          });
                                        },
                                    .period =
@@ -93,7 +128,8 @@ Status SlurmEngine::kept_parts(const std::string& kind, const std::function<Stat
                                          return kind == "configuration" ? kConfigurationDoes
                                                 : kind == "history"     ? kHistoryDoes
                                                                         : period();
-                                       }},
+                                       },
+                                   .hands_on = true},
                                   [&](std::string_view bytes) -> Status {
                                     Reply part;
                                     if (!part.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
@@ -101,7 +137,7 @@ Status SlurmEngine::kept_parts(const std::string& kind, const std::function<Stat
                                     return take(part);
                                   });
   if (!asked) return failure(asked.error());
-  return {};
+  return taken;
 }
 
 template <typename Reply>
@@ -138,10 +174,11 @@ template Status SlurmEngine::kept_parts<api::AccountingReply>(
     const Take<api::AccountingReply>& take);
 
 Status SlurmEngine::show(const char* what, const TakeRecord& take) const {
-  return programs_.lines({"scontrol", "--oneliner", "show", what}, [&](std::string_view line) -> Status {
-    if (!line.empty()) take(line);
-    return {};
-  });
+  return programs_.lines({"scontrol", "--oneliner", "--all", "show", what},
+                         [&](std::string_view line) -> Status {
+                           if (!line.empty()) take(line);
+                           return {};
+                         });
 }
 
 Status SlurmEngine::ping_controller() {
@@ -153,6 +190,9 @@ Status SlurmEngine::ping_controller() {
   });
   if (told.find(" is UP") != std::string::npos) return {};
   if (told.empty()) return asked ? failure("scontrol ping says nothing", EPROTO) : asked;
+  // It calls down what it cannot ask, too: other questions are told why.
+  if (const auto why = programs_.text({"scontrol", "show", "config"}); !why && why.error().code == EACCES)
+    return failure(why.error());
   return failure("slurmctld does not answer (" + told + ")", ECONNREFUSED);
 }
 
@@ -165,14 +205,25 @@ Status SlurmEngine::ping_accounting() {
 
 Result<Identity> SlurmEngine::identity() {
   const auto known = configuration();
-  if (!known) return failure(known.error());
+  if (!known) {
+    // Its name is known without slurmctld, too.
+    std::string name = place().cluster.empty() ? name_in(place().found_by) : place().cluster;
+    if (name.empty()) return failure(known.error());
+    return Identity{.cluster = std::move(name),
+                    .product = "Slurm",
+                    .version = {},
+                    .least_poll_seconds = static_cast<uint32_t>(period_.count())};
+  }
+  std::string version = setting(*known, "SLURM_VERSION");
+  speak_release(nearest_release(version));  // what this process prints is as on that cluster
   return Identity{.cluster = setting(*known, "ClusterName"),
                   .product = "Slurm",
-                  .version = setting(*known, "SLURM_VERSION"),
+                  .version = std::move(version),
                   .least_poll_seconds = static_cast<uint32_t>(period_.count())};
 }
 
 Result<std::string> SlurmEngine::version() {
+  if (const auto known = configuration(); !known) return failure(known.error());
   const auto self = identity();
   if (!self) return failure(self.error());
   return self->version;
@@ -210,7 +261,7 @@ Status SlurmEngine::nodes(const Take<api::NodesReply>& take) {
       take);
 }
 
-Status SlurmEngine::partitions(const Take<api::PartitionsReply>& take) {
+Status SlurmEngine::every_partition(const Take<api::PartitionsReply>& take) {
   return kept_parts<api::PartitionsReply>(
       "partitions",
       [this](const Take<api::PartitionsReply>& give) -> Status {
@@ -222,6 +273,20 @@ Status SlurmEngine::partitions(const Take<api::PartitionsReply>& take) {
         return shown ? give(part) : shown;
       },
       take);
+}
+
+// Those of groups that this user is not in are none of his, as Slurm has it.
+Status SlurmEngine::partitions(const Take<api::PartitionsReply>& take) {
+  const uint32_t user = ::geteuid();
+  return every_partition([&](api::PartitionsReply& part) -> Status {
+    api::PartitionsReply shown;
+    shown.set_now(part.now());
+    for (model::PartitionRecord& one : *part.mutable_partitions()) {
+      const bool own = user == 0 || one.allow_groups().empty() || is_in_group(user, one.allow_groups());
+      if (own) *shown.add_partitions() = std::move(one);
+    }
+    return take(shown);
+  });
 }
 
 Result<api::ReservationsReply> SlurmEngine::reservations() {

@@ -10,6 +10,7 @@
 
 #include <chrono>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,16 +22,29 @@ namespace minke::model {
 class JobRecord;
 }  // namespace minke::model
 
+namespace minke::sched {
+struct WorldRecords;
+}  // namespace minke::sched
+
 namespace minke::engine::slurm {
 
 class SlurmEngine final : public Engine, public ExplanationAbility, public MeasurementAbility {
  public:
   // `period`: for how long an answer does while slurmctld is not busy.
   SlurmEngine(Place place, std::chrono::seconds period);
+  // One that keeps its answers in this directory, for everybody: minke poll.
+  SlurmEngine(Place place, std::chrono::seconds period, SharedAnswers answers);
   ~SlurmEngine() override;
+
+  // What all users may see is asked for anew where it gets old, and kept; what not all may see is removed.
+  // Returns what is shared, for people.
+  std::vector<std::string> poll();
+  // Whether somebody's minke poll asks for this user, too.
+  bool is_polled() const { return answers_.is_polled("nodes") || answers_.is_polled("jobs"); }
 
   const Place& place() const { return programs_.place(); }
   const std::string& answers_directory() const { return answers_.directory(); }
+  bool keeps_answers() const { return answers_.keeps(); }
   // What to say of a version that this program does not know; empty: it knows it.
   std::string note_of_version();
   // Whether slurmctld, slurmdbd, and slurmrestd where there is one, answer now.
@@ -94,26 +108,45 @@ class SlurmEngine final : public Engine, public ExplanationAbility, public Measu
   template <typename Reply>
   Status kept_parts(const std::string& kind, const std::function<Status(const Take<Reply>&)>& ask,
                     const Take<Reply>& take);
+  // How busy slurmctld is, as sdiag tells, and how many jobs wait or run; zeros where it does not.
+  struct Load {
+    uint64_t threads = 0, jobs = 0;
+  };
+  Load load();
   SharedAnswers::Milliseconds period();
   // The lines of an `scontrol -o show …`.
   Status show(const char* what, const TakeRecord& take) const;
 
-  // The whole queue: from slurmrestd where there is one, from JSON or, of old releases, from text.
+  // The whole queue: from slurmrestd where there is one, from JSON or, of old releases and where it is long,
+  // from text.
   Status ask_queue(const Take<api::JobsReply>& take);
   Status ask_queue_rest(const std::string& interface, const Take<api::JobsReply>& take);
   Status ask_queue_json(const Take<api::JobsReply>& take);
   Status ask_queue_text(const Take<api::JobsReply>& take);
   // This user's running jobs, and what their steps use.
-  Status ask_usage(const Take<api::MeasurementsReply>& take);
+  Status ask_usage(bool with_series, const Take<api::MeasurementsReply>& take);
+  // Of these jobs, those on whose nodes agents answer are measured by them. Returns their ids; what is not
+  // measured becomes a note.
+  std::set<uint32_t> ask_nodes(bool with_series, api::MeasurementsReply& reply);
+  // What agents have measured of a job that has ended, one measurement for each of its nodes.
+  Result<api::MeasurementsReply> measured_before(const model::JobRecord& job);
+  Status add_ended(const model::JobRecord& job, bool with_series, api::MeasurementsReply& reply);
+  // All partitions, those that are hidden and those of groups, too.
+  Status every_partition(const Take<api::PartitionsReply>& take);
+  // What a forecast is made of. What may not be seen, and what does not answer, becomes a note where it can
+  // go on without it.
+  Result<sched::WorldRecords> world_records(int64_t& now, std::vector<std::string>& notes);
+  void add_history(sched::WorldRecords& records, std::vector<std::string>& notes);
   // This user's jobs that have ended lately, with what run times are learned from.
   Status history(const Take<api::AccountingReply>& take);
   // Of the configuration: "26.05.5".
   Result<std::string> version();
 
-  // One attempt of a submission. A job of this mark, among those that slurmctld knows now and slurmdbd knew
-  // since `from`; 0: there is none.
+  // One attempt of a submission. Jobs of this mark, among those that slurmctld knows now and slurmdbd knew
+  // since `from`.
   Result<api::SubmitReply> submit_once(const api::SubmitRequest& request, const std::string& mark);
-  Result<uint32_t> find_marked(const std::string& mark, int64_t from);
+  Result<std::set<uint32_t>> find_marked(const std::string& mark, int64_t from);
+  void keep_first(const std::string& mark, int64_t from, api::SubmitReply& reply);
   // A job as the queue has it, else as the accounting record has it; of an array the task that has not ended,
   // or has ended worst.
   Result<model::JobRecord> as_it_is(uint32_t job_id);

@@ -160,7 +160,7 @@ void add_gres(const JobSpec& spec, Words& words) {
     words.push_back(option("gpus-per-socket", gpu_list(spec.gpus_per_socket())));
   if (spec.has_cpus_per_gpu() && !spec.cpus_per_gpu_by_default())
     words.push_back(option("cpus-per-gpu", std::to_string(spec.cpus_per_gpu())));
-  if (!spec.tres_per_task().empty()) return;
+  if (!spec.tres_per_task().empty() && !spec.tres_per_task().starts_with("gres:")) return;
   if (spec.has_cpus_per_task())
     words.push_back(option("cpus-per-task", std::to_string(spec.cpus_per_task())));
   if (!spec.gpus_per_task().empty()) words.push_back(option("gpus-per-task", gpu_list(spec.gpus_per_task())));
@@ -208,7 +208,10 @@ std::string_view between(std::string_view text, std::string_view before, std::st
 Words sbatch_options(const JobSpec& spec) {
   Words words;
   for (const auto& [name, value] : kTexts) {
-    if (const std::string& given = (spec.*value)(); !given.empty()) words.push_back(option(name, given));
+    const std::string& given = (spec.*value)();
+    // What --gpus-per-task says stands there for listings only.
+    const bool for_listings = std::string_view(name) == "tres-per-task" && given.starts_with("gres:");
+    if (!given.empty() && !for_listings) words.push_back(option(name, given));
   }
   for (const auto& [name, given, value] : kNumbers) {
     if ((spec.*given)()) words.push_back(option(name, std::to_string((spec.*value)())));

@@ -11,6 +11,8 @@
 #include <chrono>
 #include <cstdlib>
 #include <ctime>
+#include <iterator>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -36,6 +38,8 @@ namespace minke::engine::slurm {
 namespace {
 
 constexpr int kMostAttempts = 3;
+constexpr int kLooks = 3;
+constexpr std::chrono::milliseconds kBetweenLooks{1500};
 constexpr int kTriesOfRecord = 10;  // slurmdbd hears of an end a little later
 constexpr std::chrono::milliseconds kBetweenTries{500};
 constexpr size_t kLongestScript = size_t{8} << 20;
@@ -121,12 +125,11 @@ Result<api::SubmitReply> SlurmEngine::submit_once(const api::SubmitRequest& requ
   return reply;
 }
 
-Result<uint32_t> SlurmEngine::find_marked(const std::string& mark, int64_t from) {
-  uint32_t found = 0;
+Result<std::set<uint32_t>> SlurmEngine::find_marked(const std::string& mark, int64_t from) {
+  std::set<uint32_t> found;
   const auto look = [&](const model::JobRecord& job) {
     if (!has_mark(job, mark)) return;
-    const uint32_t id = job.array_job_id() != 0 ? job.array_job_id() : job.job_id();
-    found = found == 0 ? id : std::min(found, id);
+    found.insert(job.array_job_id() != 0 ? job.array_job_id() : job.job_id());
   };
   answers_.forget("jobs");
   api::QueryJobsRequest all;
@@ -136,7 +139,7 @@ Result<uint32_t> SlurmEngine::find_marked(const std::string& mark, int64_t from)
     return {};
   });
   if (!queue) return failure(queue.error());
-  if (found != 0) return found;
+  if (!found.empty()) return found;
   // It may have ended, and have been forgotten. That slurmdbd cannot tell does not matter then: slurmctld
   // keeps what has ended for some minutes.
   api::QueryAccountingRequest query;
@@ -150,6 +153,18 @@ Result<uint32_t> SlurmEngine::find_marked(const std::string& mark, int64_t from)
   return found;
 }
 
+// Where slurmctld has taken an earlier attempt, too: that one is meant, and the later ones are cancelled.
+void SlurmEngine::keep_first(const std::string& mark, int64_t from, api::SubmitReply& reply) {
+  const auto found = find_marked(mark, from);
+  if (!found || found->size() < 2) return;
+  reply.set_job_id(*found->begin());
+  for (auto id = std::next(found->begin()); id != found->end(); ++id) {
+    if (const auto cancelled = programs_.text({"scancel", std::to_string(*id)}); !cancelled)
+      reply.add_notes("job " + std::to_string(*id) + " is the same, submitted twice: cancel it");
+  }
+  answers_.forget("jobs");
+}
+
 Result<api::SubmitReply> SlurmEngine::submit(api::SubmitRequest request) {
   if (request.het_components_size() > 0)
     return lacks("take heterogeneous jobs from here: submit with its own sbatch");
@@ -159,21 +174,29 @@ Result<api::SubmitReply> SlurmEngine::submit(api::SubmitRequest request) {
   const int64_t began = std::time(nullptr);
   for (int attempt = 1;; ++attempt) {
     auto submitted = submit_once(request, mark);
-    if (submitted || request.test_only()) {
-      if (submitted && !request.test_only()) answers_.forget("jobs");
+    if (request.test_only()) return submitted;
+    if (submitted) {
+      answers_.forget("jobs");
+      if (attempt > 1) keep_first(mark, began, *submitted);
       return submitted;
     }
     if (!is_in_doubt(submitted.error())) return submitted;
-    const auto found = find_marked(mark, began);
+    auto found = find_marked(mark, began);
+    // A slurmctld that was stuck may answer this question before it takes the job, which it has been sent
+    // before.
+    for (int looks = 1; looks < kLooks && found && found->empty(); ++looks) {
+      std::this_thread::sleep_for(kBetweenLooks);
+      found = find_marked(mark, began);
+    }
     if (!found)
       return failure(submitted.error().message +
                          "; whether it took the job is not known: before you submit it "
                          "again, look for a job with the comment " +
                          mark + " (squeue --me -o '%i %k')",
                      submitted.error().code);
-    if (*found != 0) {
+    if (!found->empty()) {
       api::SubmitReply reply;
-      reply.set_job_id(*found);
+      reply.set_job_id(*found->begin());
       return reply;
     }
     if (attempt == kMostAttempts) return submitted;

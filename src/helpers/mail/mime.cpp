@@ -2,6 +2,7 @@
 
 #include <ctime>
 
+#include "text/base64.h"
 #include "text/mail_address.h"
 #include "text/number.h"
 
@@ -25,18 +26,6 @@ size_t character_length(std::string_view text, size_t at) {
     if ((byte(i) & 0xc0) != 0x80) return 0;
   }
   return length;
-}
-
-std::string base64(std::string_view bytes) {
-  static constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string out;
-  for (size_t i = 0; i < bytes.size(); i += 3) {
-    uint32_t group = 0;
-    for (size_t j = 0; j < 3; ++j)
-      group = group << 8 | (i + j < bytes.size() ? static_cast<unsigned char>(bytes[i + j]) : 0u);
-    for (size_t j = 0; j < 4; ++j) out += i + j > bytes.size() ? '=' : kDigits[group >> (18 - 6 * j) & 63];
-  }
-  return out;
 }
 
 char hex_digit(unsigned value) {
@@ -78,7 +67,8 @@ std::string header_text(std::string_view text) {
       if (end + length - i > 45) break;  // an encoded word has at most 75 letters
       end += length;
     }
-    out.append(out.empty() ? "" : "\r\n ").append("=?UTF-8?B?" + base64(line.substr(i, end - i)) + "?=");
+    out.append(out.empty() ? "" : "\r\n ")
+        .append("=?UTF-8?B?" + text::base64(line.substr(i, end - i)) + "?=");
     i = end;
   }
   return out;

@@ -24,6 +24,7 @@
 #include "model/mail.pb.h"
 #include "os/fd.h"
 #include "os/files.h"
+#include "os/pipe.h"
 
 extern char** environ;
 
@@ -86,9 +87,9 @@ std::vector<std::string> program_environment(std::vector<std::string> own,
 DeliveryOutcome run_program(std::vector<std::string> words, std::vector<std::string> environment,
                             std::string_view input, const std::optional<os::Rights>& rights,
                             std::chrono::seconds timeout) {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return later("pipe: " + std::string(std::strerror(errno)));
-  os::UniqueFd reader(ends[0]), writer(ends[1]);
+  auto pipe = os::make_pipe();
+  if (!pipe) return later(pipe.error().message);
+  auto& [reader, writer] = *pipe;
   const std::string program = words.front();
   environment = program_environment(std::move(environment), rights);
   const std::vector<char*> arguments = pointers(words), variables = pointers(environment);

@@ -36,14 +36,14 @@ def _install(arguments):
     except _NotOurs:
         return
     quiet = "-q" in arguments or "--quiet" in arguments
-    done = place.replay()
+    before = place.packages()
+    done = place.replay_any(before)
     if done is not None:
         if done and not quiet:
             print("Successfully installed " + " ".join(sorted(done)) + " (linked from " + place.directory + ")")
         sys.stdout.flush()
         os._exit(0)
     import subprocess
-    before = place.packages()
     code = subprocess.call([sys.executable, "-m", "pip"] + arguments, env=dict(os.environ, MINKE_PIP="plain"))
     if code == 0:
         try:
@@ -92,9 +92,28 @@ class _Place(object):
             raise _NotOurs()
         self.site = os.path.dirname(os.path.abspath(__file__))
         parts += self.packages()
-        owner = str(os.getuid())
-        self.directory = os.path.join(cache, owner)
-        self.entry = os.path.join(self.directory, hashlib.sha256("\0".join(parts).encode()).hexdigest())
+        self.name = hashlib.sha256("\0".join(parts).encode()).hexdigest()
+        self.places = self.caches_of_node(cache) + [os.path.join(cache, str(os.getuid()))]
+        self.use(self.places[0])
+
+    def use(self, directory):
+        self.directory = directory
+        self.entry = self.os.path.join(directory, self.name)
+
+    def caches_of_node(self, cache):
+        """Files of another file system cannot be linked: an environment below $SLURM_TMPDIR is made from the node's own disk
+        then, where the user's data sets are kept, too."""
+        os = self.os
+        job = os.path.realpath(os.environ.get("SLURM_TMPDIR") or "/")
+        kept = os.path.join(os.path.dirname(job), "stage-cache-" + str(os.getuid()))
+        try:
+            status = os.lstat(kept)
+        except OSError:
+            return []
+        if os.path.isdir(cache) and os.stat(cache).st_dev == status.st_dev:
+            return []
+        own = status.st_uid == os.getuid() and status.st_mode & 0o170077 == 0o040000
+        return [kept + "/environments"] if own and os.path.realpath(sys.prefix).startswith(job + "/") else []
 
     @staticmethod
     def requirement(text):
@@ -179,6 +198,22 @@ class _Place(object):
             if self.os.path.lexists(target):
                 raise
             shutil.copy2(source, target)
+
+    def replay_any(self, before):
+        """From the nearest cache that has it. What came from a farther one is kept in the nearest, too."""
+        for directory in self.places:
+            self.use(directory)
+            done = self.replay()
+            if done is not None:
+                break
+        self.use(self.places[0])
+        if done is not None and directory != self.places[0]:
+            try:
+                self.keep(before)
+            except (OSError, ValueError):
+                pass
+            self.use(directory)
+        return done
 
     def replay(self):
         """The packages that are there now; None: pip has to do it."""

@@ -12,6 +12,7 @@
 #include "model/step_record.pb.h"
 #include "model/usage.pb.h"
 #include "text/hostlist.h"
+#include "text/sluid.h"
 #include "text/state.h"
 #include "text/tres.h"
 #include "view/document/records.h"
@@ -89,6 +90,17 @@ void describe_consumed(Document& document, const StepRecord& step) {
   document.end();
 }
 
+// Before v0.0.43 with its directory.
+std::string stdout_pattern(const JobRecord& job) {
+  const model::JobSpec& spec = job.spec();
+  if (spec.interactive()) return {};
+  std::string pattern = !spec.stdout_path().empty() ? spec.stdout_path()
+                        : job.array_job_id() != 0   ? "slurm-%A_%a.out"
+                                                    : "slurm-%j.out";
+  if (data_parser() < 43 && !pattern.starts_with('/')) pattern = spec.work_dir() + "/" + pattern;
+  return pattern;
+}
+
 void empty_list(Document& document, std::string_view key) {
   document.begin_array(key);
   document.end();
@@ -103,9 +115,8 @@ void describe_times(Document& document, const JobRecord& job, const DisplayConte
   const int64_t waited_until = pending                 ? context.now
                                : job.start_time() != 0 ? job.start_time()
                                                        : job.end_time();
-  document.number("planned", job.eligible_time() == 0
-                                 ? std::nullopt
-                                 : std::optional(std::max<int64_t>(0, waited_until - job.eligible_time())));
+  document.number("planned",
+                  job.eligible_time() == 0 ? 0 : std::max<int64_t>(0, waited_until - job.eligible_time()));
   document.integer("start", pending ? 0 : job.start_time());
   document.integer("submission", job.submit_time());
   document.integer("suspended", job.suspended_seconds());
@@ -125,9 +136,10 @@ void describe_step(Document& document, const StepRecord& step, const DisplayCont
   describe_time(document, "end", ended ? step.end_time() : 0);
   describe_time(document, "start", step.start_time());
   document.integer("suspended", 0);
+  document.number("limit", step.time_limit_minutes(), !step.has_time_limit_minutes());
   describe_cpu_times(document, step.usage());
   document.end();
-  describe_exit_code(document, "exit_code", step.exit_code(), ended);
+  describe_exit_code(document, "exit_code", step.exit_code());
   document.begin_object("nodes");
   document.integer("count", step.num_nodes());
   document.text("range", step.node_list());
@@ -140,12 +152,14 @@ void describe_step(Document& document, const StepRecord& step, const DisplayCont
   document.integer("count", step.num_tasks());
   document.end();
   document.text("pid", "");
+  document.text("submit_line", step.submit_line());
   document.begin_object("CPU");
   document.begin_object("requested_frequency");
-  document.number("min", std::nullopt);
-  document.number("max", std::nullopt);
+  const bool of_srun = step.kind() == model::STEP_NORMAL;
+  for (const char* key : {"min", "max"})
+    document.number(key, of_srun ? std::nullopt : std::optional<int64_t>(0));
   document.end();
-  document.text("governor", "0");
+  document.text("governor", of_srun ? "Unknown" : "0");
   document.end();
   document.text("kill_request_user", "");
   describe_states(document, "state", step.state(), false);
@@ -154,7 +168,7 @@ void describe_step(Document& document, const StepRecord& step, const DisplayCont
   document.integer("actual_frequency", 0);
   document.end();
   document.begin_object("energy");
-  document.number("consumed", std::nullopt);
+  document.number("consumed", 0);
   document.end();
   document.end();
   std::string id;
@@ -167,7 +181,9 @@ void describe_step(Document& document, const StepRecord& step, const DisplayCont
   document.text("stdout", "");
   document.end();
   document.begin_object("task");
-  document.text("distribution", step.kind() == model::STEP_NORMAL ? "Block" : "Unknown");
+  document.text("distribution", step.kind() != model::STEP_NORMAL ? "Unknown"
+                                : step.distribution().empty()     ? "Block"
+                                                                  : step.distribution());
   document.end();
   document.begin_object("tres");
   document.begin_object("requested");
@@ -182,7 +198,6 @@ void describe_step(Document& document, const StepRecord& step, const DisplayCont
 void describe_accounted_job(Document& document, const JobRecord& job,
                             std::span<const StepRecord* const> steps, const DisplayContext& context) {
   const model::JobSpec& spec = job.spec();
-  const bool ended = is_finished(job.state());
   const bool was_allocated = !job.nodes().empty() || !job.node_list().empty();
   document.begin_object();
   document.text("account", job.account());
@@ -212,18 +227,22 @@ void describe_accounted_job(Document& document, const JobRecord& job,
   document.text("cluster", context.cluster_name);
   document.text("partition", "");
   document.text("user", job.user_name());
-  document.integer("id", 0);
+  document.integer("id", job.association_id());
   document.end();
   document.text("block", "");
   document.text("cluster", context.cluster_name);
   document.text("constraints", spec.constraint());
   document.text("container", spec.container());
-  describe_exit_code(document, "derived_exit_code", job.derived_exit_code(), ended);
+  for (const char* key : {"sluid", "original_sluid"}) document.text(key, text::format_sluid(job));
+  describe_exit_code(document, "derived_exit_code", job.derived_exit_code());
   describe_times(document, job, context);
-  describe_exit_code(document, "exit_code", accounted_exit_code(job), ended);
+  describe_exit_code(document, "exit_code", accounted_exit_code(job));
   document.text("extra", spec.extra());
   document.text("failed_node", "");
-  empty_list(document, "flags");
+  const bool started = job.start_time() != 0 && job.state() != model::JOB_PENDING;
+  document.text("flags", started ? "STARTED_ON_SCHEDULE,START_RECEIVED" : "START_RECEIVED");
+  document.text("exclusive", spec.exclusive() ? "NODE" : "NO");
+  document.text("oversubscribe", spec.oversubscribe() ? "YES" : "NO");
   document.text("group", job.group_name());
   document.begin_object("het");
   document.integer("job_id", job.het_job_id());
@@ -239,12 +258,13 @@ void describe_accounted_job(Document& document, const JobRecord& job,
   document.text("nodes",
                 was_allocated ? std::string_view(job.node_list()) : std::string_view("None assigned"));
   document.text("partition", job.partition());
-  document.boolean("hold", job.priority() == 0 && job.state() == model::JOB_PENDING);
+  document.boolean("hold", job.priority() == 0);
   document.number("priority", job.priority());
   document.text("qos", job.qos());
   document.text("qosreq", spec.qos());
   document.begin_object("required");
-  document.integer("CPUs", job.num_cpus());
+  const text::TresAmounts asked = requested_tres_of(job);
+  document.integer("CPUs", static_cast<int64_t>(asked.cpus));
   const MemoryRequest memory = memory_request(job);
   const auto mebibytes = static_cast<int64_t>(memory.mebibytes);
   document.number("memory_per_cpu", memory.per_cpu ? std::optional(mebibytes) : std::nullopt);
@@ -262,10 +282,10 @@ void describe_accounted_job(Document& document, const JobRecord& job,
   document.text("script", "");
   document.text("stdin_expanded", job.stdin_path());
   document.text("stdout_expanded", job.stdout_path());
-  document.text("stderr_expanded", job.stderr_path());
-  document.text("stdout", spec.stdout_path());
+  document.text("stderr_expanded", spec.stderr_path().empty() ? std::string() : job.stderr_path());
+  document.text("stdout", stdout_pattern(job));
   document.text("stderr", spec.stderr_path());
-  document.text("stdin", spec.stdin_path());
+  document.text("stdin", spec.stdin_path().empty() ? "/dev/null" : spec.stdin_path());
   document.begin_object("state");
   describe_states(document, "current", job.state(), false);
   document.text("reason", reason_text(job));
@@ -280,7 +300,7 @@ void describe_accounted_job(Document& document, const JobRecord& job,
   } else {
     empty_list(document, "allocated");
   }
-  describe_tres_list(document, "requested", tres_of(job));
+  describe_tres_list(document, "requested", asked);
   document.end();
   document.text("used_gres", "");
   document.text("user", job.user_name());

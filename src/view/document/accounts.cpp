@@ -89,17 +89,27 @@ void describe_coordinator(Document& document, const std::string& name) {
   document.end();
 }
 
+// The words of documents for those of sacctmgr.
+std::string_view qos_flag(std::string_view name) {
+  constexpr std::pair<std::string_view, std::string_view> kWords[] = {
+      {"DenyOnLimit", "DENY_LIMIT"}, {"NoDecay", "NO_DECAY"}, {"OverPartQOS", "OVERRIDE_PARTITION_QOS"}};
+  for (const auto& [flag, word] : kWords) {
+    if (flag == name) return word;
+  }
+  return name;
+}
+
 void describe_job_limits(Document& document, const Limits& limits) {
   document.begin_object("jobs");
   document.begin_object("per");
-  MINKE_LIMIT("count", max_jobs);
-  MINKE_LIMIT("accruing", max_jobs_accrue);
-  MINKE_LIMIT("submitted", max_submit_jobs);
+  MINKE_LIMIT("count", grp_jobs);
+  MINKE_LIMIT("accruing", grp_jobs_accrue);
+  MINKE_LIMIT("submitted", grp_submit_jobs);
   MINKE_LIMIT("wall_clock", max_wall);
   document.end();
-  MINKE_LIMIT("active", grp_jobs);
-  MINKE_LIMIT("accruing", grp_jobs_accrue);
-  MINKE_LIMIT("total", grp_submit_jobs);
+  MINKE_LIMIT("active", max_jobs);
+  MINKE_LIMIT("accruing", max_jobs_accrue);
+  MINKE_LIMIT("total", max_submit_jobs);
   document.end();
 }
 
@@ -215,10 +225,11 @@ void describe_user(Document& document, const model::UserRecord& record, const ac
   document.text("account", record.default_account());
   document.text("wckey", record.default_wckey());
   document.end();
-  texts(document, "flags", std::array<std::string, 0>());
+  document.text("flags", "NONE");
   document.text("name", record.name());
   document.text("old_name", "");
   document.begin_array("wckeys");
+  for (const std::string& key : record.wckeys()) describe_wckey(document, key, record, cluster);
   document.end();
   document.end();
 }
@@ -227,7 +238,9 @@ void describe_qos(Document& document, const model::QosRecord& record) {
   const Limits& limits = record.limits();
   document.begin_object();
   document.text("description", record.description());
-  texts(document, "flags", record.flags());
+  document.begin_array("flags");
+  for (const std::string& flag : record.flags()) document.text(qos_flag(flag));
+  document.end();
   document.integer("id", record.id());
   document.begin_object("limits");
   document.integer("grace_time", record.grace_seconds());
@@ -281,7 +294,8 @@ void describe_qos(Document& document, const model::QosRecord& record) {
   document.end();
   document.end();
   document.real_number(
-      "factor", record.has_limit_factor() ? std::optional<double>(record.limit_factor()) : std::nullopt);
+      "factor", record.has_limit_factor() ? std::optional<double>(record.limit_factor()) : std::nullopt,
+      !record.has_limit_factor());
   document.begin_object("min");
   MINKE_LIMIT("priority_threshold", min_priority);
   document.begin_object("tres");
@@ -303,9 +317,10 @@ void describe_qos(Document& document, const model::QosRecord& record) {
   document.end();
   document.number("priority", record.priority());
   document.real_number("usage_factor", record.has_usage_factor() ? record.usage_factor() : 1.0);
-  document.real_number("usage_threshold", record.has_usage_threshold()
-                                              ? std::optional<double>(record.usage_threshold())
-                                              : std::nullopt);
+  document.real_number(
+      "usage_threshold",
+      record.has_usage_threshold() ? std::optional<double>(record.usage_threshold()) : std::nullopt,
+      !record.has_usage_threshold());
   document.end();
 }
 

@@ -52,9 +52,9 @@ void describe_reservation(Document& document, const model::ReservationRecord& re
   document.text("node_list", text::compress_hostlist_sorted(names));
   document.text("partition", reservation.partition());
   document.begin_object("purge_completed");
-  document.number("time", reservation.purge_seconds() == 0
-                              ? std::nullopt
-                              : std::optional<int64_t>(reservation.purge_seconds()));
+  constexpr int64_t kUsualPurge = 300;  // s
+  document.number("time",
+                  reservation.purge_seconds() == 0 ? kUsualPurge : int64_t{reservation.purge_seconds()});
   document.end();
   describe_time(document, "start_time", reservation.start_time());
   document.number("watts", std::nullopt);
@@ -85,6 +85,7 @@ void describe_ping(Document& document, const std::string& host, bool up, int64_t
   document.integer("latency", microseconds);
   document.text("mode", "primary");
   document.boolean("primary", true);
+  document.text("status", up ? "No error" : "Unable to contact slurm controller (connect failure)");
   document.end();
 }
 

@@ -31,18 +31,29 @@ std::string tres_of_node(const NodeRecord& node, bool used, const DisplayContext
   return out;
 }
 
-void empty_array(Document& document, std::string_view key) {
+void describe_texts(Document& document, std::string_view key,
+                    const google::protobuf::RepeatedPtrField<std::string>& texts) {
   document.begin_array(key);
+  for (const std::string& one : texts) document.text(one);
   document.end();
 }
 
-void describe_features(Document& document, std::string_view key, const NodeRecord& node) {
-  document.begin_array(key);
-  for (const std::string& feature : node.features()) document.text(feature);
-  document.end();
+// Of a node without any, nothing is told.
+std::string gres_used(const NodeRecord& node) {
+  std::string used;
+  if (!node.gres().empty()) append_gres_used(used, node);
+  return used;
 }
 
 }  // namespace
+
+NodeLayouts layouts_of(std::span<const NodeRecord* const> nodes) {
+  NodeLayouts layouts;
+  for (const NodeRecord* node : nodes)
+    layouts[node->name()] = {std::max(1u, node->sockets()), std::max(1u, node->cores_per_socket()),
+                             std::max(1u, node->threads_per_core())};
+  return layouts;
+}
 
 void describe_node_states(Document& document, const NodeRecord& node) {
   const ShownNodeState state = shown_state(node);
@@ -87,60 +98,57 @@ void describe_node(Document& document, const NodeRecord& node, const DisplayCont
   document.integer("average_watts", 0);
   document.integer("base_consumed_energy", 0);
   document.integer("consumed_energy", 0);
-  document.number("current_watts", std::nullopt);
+  document.number("current_watts", 0);
   document.integer("previous_consumed_energy", 0);
   document.integer("last_collected", 0);
   document.end();
   document.begin_object("external_sensors");
   document.end();
-  document.text("extra", "");
+  document.text("extra", node.extra());
   document.begin_object("power");
   document.end();
-  describe_features(document, "features", node);
-  describe_features(document, "active_features", node);
-  document.text("gpu_spec", "");
+  describe_texts(document, "features", node.features());
+  describe_texts(document, "active_features", node.active_features());
+  describe_time(document, "tls_cert_last_renewal", 0);
   document.text("gres", offered(node.gres()));
   document.text("gres_drained", "N/A");
-  std::string used;
-  append_gres_used(used, node);
-  document.text("gres_used", used);
+  document.text("gres_used", gres_used(node));
   document.text("instance_id", "");
   document.text("instance_type", "");
-  describe_time(document, "last_busy", 0);
+  describe_time(document, "last_busy", node.last_busy());
   document.text("mcs_label", "");
   document.integer("specialized_memory", 0);
   document.text("name", node.name());
-  empty_array(document, "next_state_after_reboot");
+  document.text("next_state_after_reboot", "INVALID");
   document.text("address", node.address().empty() ? node.name() : node.address());
   document.text("hostname", host_name_of(node));
   describe_node_states(document, node);
   document.text("operating_system", node.os());
   document.text("owner", "");
-  document.begin_array("partitions");
-  for (const std::string& partition : node.partitions()) document.text(partition);
-  document.end();
+  describe_texts(document, "partitions", node.partitions());
   document.integer("port", 0);
   document.integer("real_memory", static_cast<int64_t>(node.memory_mib()));
-  document.text("res_cores_per_gpu", "");
-  document.text("comment", "");
+  document.text("comment", node.comment());
   document.text("reason", node.reason());
   describe_time(document, "reason_changed_at", node.reason_time());
   document.text("reason_set_by_user",
                 node.reason().empty() ? std::string() : user_name_of(node.reason_uid()));
   describe_time(document, "resume_after", 0);
-  document.text("reservation", "");
+  document.text("reservation", node.reservation());
   document.integer("alloc_memory", static_cast<int64_t>(node.allocated_memory_mib()));
   document.integer("alloc_cpus", node.allocated_cpus());
   document.integer("alloc_idle_cpus", int64_t{node.cpus()} - std::min(node.cpus(), node.allocated_cpus()));
   document.text("tres_used", tres_of_node(node, true, context));
   document.real("tres_weighted", node.allocated_cpus());
+  document.number("suspend_time", std::nullopt, true);
   describe_time(document, "slurmd_start_time", node.daemon_start_time());
   document.integer("sockets", node.sockets());
   document.integer("threads", node.threads_per_core());
   document.integer("temporary_disk", static_cast<int64_t>(node.tmp_disk_mib()));
   document.integer("weight", node.weight());
   document.text("tres", tres_of_node(node, false, context));
-  document.text("version", node.version().empty() ? kSlurmVersion : node.version());
+  document.text("version",
+                node.version().empty() ? slurm_version(spoken_release()) : std::string_view(node.version()));
   document.end();
 }
 
@@ -215,21 +223,21 @@ void describe_node_line(Document& document, const NodeLine& line, const DisplayC
   document.text("total", features);
   document.text("active", features);
   document.end();
-  document.text("cluster", context.cluster_name);
-  document.text("comment", "");
-  document.text("extra", "");
+  document.text("cluster", "");  // of several clusters alone
+  document.text("comment", first.comment());
+  document.text("extra", first.extra());
   document.begin_object("gres");
   document.text("total", offered(first.gres()));
-  std::string used;
-  if (!line.nodes.empty()) append_gres_used(used, first);
-  document.text("used", used);
+  document.text("used", gres_used(first));
   document.end();
   document.begin_object("reason");
-  describe_time(document, "time", first.reason_time());
+  const std::string reason_user = first.reason().empty() ? std::string() : user_name_of(first.reason_uid());
+  document.integer("time", first.reason_time());
   document.text("description", first.reason());
-  document.text("user", first.reason().empty() ? std::string() : user_name_of(first.reason_uid()));
+  document.text("user", reason_user);
   document.end();
-  document.text("reservation", "");
+  document.text("reason_set_by_user", reason_user);
+  document.text("reservation", first.reservation());
   describe_partition(document, "partition", *line.partition, context);
   document.end();
 }
@@ -274,16 +282,17 @@ void describe_partition(Document& document, std::string_view key, const Partitio
   document.text("configured", configured);
   document.end();
   document.text("cluster", "");
-  empty_array(document, "select_type");
+  document.text("select_type", "NONE");
+  document.text("flags", partition.is_default() ? "DEFAULT" : "");
+  document.text("preempt_mode", "CLUSTER_GLOBAL");
   document.begin_object("cpus");
-  document.integer("task_binding", 0);
   document.integer("total", partition.total_cpus());
   document.end();
   document.begin_object("defaults");
-  document.integer("memory_per_cpu", static_cast<int64_t>(partition.default_mem_per_cpu_mib()));
+  document.integer("memory_per_cpu", 0);
   memory("partition_memory_per_cpu", partition.has_default_mem_per_cpu_mib(),
          partition.default_mem_per_cpu_mib());
-  memory("partition_memory_per_node", partition.has_default_mem_per_node_mib(),
+  memory("partition_memory_per_node", partition.default_mem_per_node_mib() != 0,
          partition.default_mem_per_node_mib());
   minutes("time", partition.default_time_minutes(), partition.default_time_minutes() == 0);
   document.text("job", "");
@@ -294,12 +303,13 @@ void describe_partition(Document& document, std::string_view key, const Partitio
   document.number("cpus_per_socket", 0, true);
   document.integer("memory_per_cpu", 0);
   document.number("partition_memory_per_cpu", std::nullopt);
-  document.number("partition_memory_per_node", std::nullopt);
+  document.number("partition_memory_per_node", 0);
   minutes("nodes", partition.max_nodes(), false);
-  document.integer("shares", 1);
+  const int64_t shares = context.release < kSlurm26 ? 1 : 0;
+  document.integer("shares", shares);
   document.begin_object("oversubscribe");
-  document.integer("jobs", 1);
-  empty_array(document, "flags");
+  document.integer("jobs", shares);
+  document.text("flags", "");
   document.end();
   minutes("time", partition.max_time_minutes(), false);
   document.number("over_time_limit", std::nullopt);
@@ -318,6 +328,8 @@ void describe_partition(Document& document, std::string_view key, const Partitio
   document.number("suspend", std::nullopt);
   document.end();
   document.begin_object("partition");
+  document.text("exclusive", partition.exclusive() ? "NODE" : "NO");
+  document.text("oversubscribe", "NO");
   document.begin_array("state");
   document.text(partition.state());
   document.end();

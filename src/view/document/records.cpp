@@ -1,12 +1,9 @@
 // Jobs for --json, and the common parts of all documents.
 #include "view/document/records.h"
 
-#include <grp.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <csignal>
-#include <cstring>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "base/version.h"
 #include "model/job_record.pb.h"
@@ -16,6 +13,7 @@
 #include "text/dependency.h"
 #include "text/number.h"
 #include "text/signal_name.h"
+#include "text/sluid.h"
 #include "text/state.h"
 #include "text/tres.h"
 
@@ -28,55 +26,35 @@ using model::JobSpec;
 std::string tres_per(const google::protobuf::RepeatedPtrField<model::Gres>& gres) {
   std::string out;
   append_gres_request(out, gres, "");
-  return out;
+  return tres_in_words(out, kSlurm26);
 }
 
 void describe_flags(Document& document, const JobRecord& job) {
+  const JobSpec& spec = job.spec();
+  const std::pair<std::string_view, bool> flags[] = {
+      {"KILL_INVALID_DEPENDENCY", spec.has_kill_on_invalid_dependency() && spec.kill_on_invalid_dependency()},
+      {"NO_KILL_INVALID_DEPENDENCY",
+       spec.has_kill_on_invalid_dependency() && !spec.kill_on_invalid_dependency()},
+      {"SPREAD_JOB", spec.spread_job()},
+      {"PREFER_MINIMUM_NODE_COUNT", spec.use_min_nodes()},
+      {"HETEROGENEOUS_JOB", job.het_job_id() != 0},
+      {"EXACT_TASK_COUNT_REQUESTED", spec.has_ntasks()},
+      {"EXACT_CPU_COUNT_REQUESTED", spec.has_cpus_per_task()},
+      {"JOB_WAS_RUNNING", job.state() == model::JOB_RUNNING || job.state() == model::JOB_SUSPENDED},
+      {"CRON_JOB", spec.has_cron() && !is_finished(job.state())},
+      {"EXTERNAL_JOB", spec.external()},
+      {"EXACT_MEMORY_REQUESTED",
+       !spec.memory_by_default() && (spec.has_mem_per_node_mib() || spec.has_mem_per_cpu_mib())},
+      {"USING_DEFAULT_ACCOUNT", spec.account().empty()},
+      {"USING_DEFAULT_PARTITION", spec.partition().empty() || spec.partition_by_default()},
+      {"USING_DEFAULT_QOS", spec.qos().empty()},
+      {"USING_DEFAULT_WCKEY", spec.wckey().empty()},
+      // Slurm does not look at what a job that was submitted held depends on.
+      {"DEPENDENT", !spec.dependencies().empty() || spec.hold()},
+      {"PARTITION_ASSIGNED", true}};
   document.begin_array("flags");
-  if (job.state() == model::JOB_RUNNING || job.start_time() != 0) document.text("JOB_WAS_RUNNING");
-  if (job.spec().account().empty()) document.text("USING_DEFAULT_ACCOUNT");
-  if (job.spec().partition().empty()) document.text("USING_DEFAULT_PARTITION");
-  document.end();
-}
-
-void describe_resources(Document& document, const JobRecord& job) {
-  if (job.nodes().empty()) return;
-  document.begin_object("job_resources");
-  document.begin_array("select_type");
-  document.text("CPU");
-  document.text("MEMORY");
-  document.end();
-  document.begin_object("nodes");
-  document.integer("count", job.nodes_size());
-  document.begin_array("select_type");
-  document.text("AVAILABLE");
-  document.end();
-  document.text("list", job.node_list());
-  document.boolean("whole", job.spec().exclusive());
-  document.begin_array("allocation");
-  int64_t index = 0;
-  for (const model::NodeAllocation& node : job.nodes()) {
-    document.begin_object();
-    document.integer("index", index++);
-    document.text("name", node.node());
-    document.begin_object("cpus");
-    document.integer("count", node.cpus());
-    document.integer("used", node.cpus());
-    document.end();
-    document.begin_object("memory");
-    document.integer("used", static_cast<int64_t>(node.memory_mib()));
-    document.integer("allocated", static_cast<int64_t>(node.memory_mib()));
-    document.end();
-    document.begin_array("sockets");
-    document.end();
-    document.end();
-  }
-  document.end();
-  document.end();
-  document.integer("cpus", job.num_cpus());
-  document.number("threads_per_core", std::nullopt);
-  document.begin_array("crtype");
-  document.end();
+  for (const auto& [flag, is_set] : flags)
+    if (is_set) document.text(flag);
   document.end();
 }
 
@@ -89,13 +67,6 @@ void describe_gres_detail(Document& document, const JobRecord& job) {
   document.end();
 }
 
-void describe_job_states(Document& document, const JobRecord& job) {
-  if (!job.configuring()) return describe_states(document, "job_state", job.state(), job.completing());
-  document.begin_array("job_state");
-  for (const char* word : {"RUNNING", "CONFIGURING"}) document.text(word);
-  document.end();
-}
-
 void describe_mail_types(Document& document, const JobSpec& spec) {
   document.begin_array("mail_type");
   for (std::string_view type : text::split(spec.mail_type(), ','))
@@ -105,12 +76,13 @@ void describe_mail_types(Document& document, const JobSpec& spec) {
 
 void describe_array(Document& document, const JobRecord& job, const uint32_t* waiting_task,
                     const DisplayContext& context) {
+  const JobSpec& spec = job.spec();
   document.number("array_job_id", job.array_job_id());
   std::optional<int64_t> task;
   if (waiting_task != nullptr) task = *waiting_task;
   if (job.has_array_task_id()) task = job.array_task_id();
   document.number("array_task_id", task);
-  document.number("array_max_tasks", job.array_pending().max_running());
+  document.number("array_max_tasks", std::max(spec.array().max_running(), job.array_pending().max_running()));
   std::string tasks;
   if (!task && job.array_pending().ranges_size() > 0)
     append_task_ids(tasks, job, nullptr, context.task_list_limit);
@@ -126,7 +98,8 @@ void describe_memory(Document& document, const JobRecord& job) {
 
 std::string tres_text(const JobRecord& job, bool allocated, const DisplayContext& context) {
   std::string out;
-  if (!allocated || !job.nodes().empty()) append_tres(out, tres_of(job), text::TresOrder::kById, context);
+  if (!allocated || !job.nodes().empty())
+    append_tres(out, allocated ? tres_of(job) : requested_tres_of(job), text::TresOrder::kById, context);
   return out;
 }
 
@@ -135,15 +108,43 @@ std::optional<int64_t> if_has(bool has, Value value) {
   return has ? std::optional<int64_t>(static_cast<int64_t>(value)) : std::nullopt;
 }
 
-}  // namespace
-
-Status check_data_parser(std::string_view value) {
-  std::string_view name = value.substr(0, value.find('+'));
-  if (name.starts_with("data_parser/")) name.remove_prefix(12);
-  if (name.empty() || name == "v0.0.42") return {};
-  return failure("Invalid data_parser plugin requested: " + std::string(name) +
-                 " (the shape that is written here is that of v0.0.42)");
+// The job itself as a step, in the way of v0.0.44.
+void describe_whole_job_id(Document& document, const JobRecord& job) {
+  document.begin_object("step_id");
+  document.text("sluid", text::format_sluid(job));
+  document.number("job_id", job.job_id());
+  document.number("step_het_component", std::nullopt);
+  document.text("step_id", "entire");
+  document.end();
 }
+
+// Names of files in current shapes are patterns, with the expanded ones beside them.
+void describe_files(Document& document, const JobRecord& job) {
+  const JobSpec& spec = job.spec();
+  const int shape = data_parser();
+  const std::string& error = job.stderr_path().empty() ? job.stdout_path() : job.stderr_path();
+  if (shape < 43) {
+    document.text("standard_error", error);
+    document.text("standard_input", job.stdin_path());
+    document.text("standard_output", job.stdout_path());
+    return;
+  }
+  const auto pattern = [&](const std::string& given) {
+    return given.empty() || given.starts_with('/') ? given : spec.work_dir() + "/" + given;
+  };
+  const bool own_error = !spec.stderr_path().empty();
+  const std::string usual = job.array_job_id() != 0 ? "slurm-%A_%a.out" : "slurm-%j.out";
+  document.text("standard_error", pattern(spec.stderr_path()));
+  document.text("standard_input", spec.stdin_path().empty() ? "/dev/null" : pattern(spec.stdin_path()));
+  document.text("standard_output", spec.interactive()            ? std::string()
+                                   : !spec.stdout_path().empty() ? pattern(spec.stdout_path())
+                                                                 : usual);
+  document.text("stderr_expanded", own_error ? error : std::string());
+  document.text("stdin_expanded", job.stdin_path().empty() ? "/dev/null" : job.stdin_path());
+  document.text("stdout_expanded", job.stdout_path());
+}
+
+}  // namespace
 
 void describe_time(Document& document, std::string_view key, int64_t time) {
   document.number(key, time);
@@ -156,13 +157,21 @@ void describe_states(Document& document, std::string_view key, model::JobState s
   document.end();
 }
 
-void describe_exit_code(Document& document, std::string_view key, int32_t wait_status, bool has_ended) {
+void describe_job_states(Document& document, std::string_view key, const JobRecord& job) {
+  if (!job.configuring() && !is_stopped(job))
+    return describe_states(document, key, job.state(), job.completing());
+  document.begin_array(key);
+  for (const char* word : {"RUNNING", job.configuring() ? "CONFIGURING" : "STOPPED"}) document.text(word);
+  document.end();
+}
+
+void describe_exit_code(Document& document, std::string_view key, int32_t wait_status) {
   const int signal = text::signal_of(wait_status);
   document.begin_object(key);
   document.begin_array("status");
-  document.text(signal != 0 ? "SIGNALED" : wait_status != 0 ? "ERROR" : has_ended ? "SUCCESS" : "PENDING");
+  document.text(signal != 0 ? "SIGNALED" : wait_status != 0 ? "ERROR" : "SUCCESS");
   document.end();
-  document.number("return_code", text::exit_status_of(wait_status));
+  document.number("return_code", if_has(signal == 0, text::exit_status_of(wait_status)));
   document.begin_object("signal");
   document.number("id", if_has(signal != 0, signal));
   document.text("name", signal != 0 ? text::signal_name(signal) : std::string());
@@ -171,16 +180,15 @@ void describe_exit_code(Document& document, std::string_view key, int32_t wait_s
 }
 
 void describe_job(Document& document, const JobRecord& job, const uint32_t* waiting_task,
-                  const DisplayContext& context) {
+                  const DisplayContext& context, const NodeLayouts* layouts) {
   const JobSpec& spec = job.spec();
-  const bool ended = is_finished(job.state());
   document.begin_object();
   document.text("account", job.account());
   describe_time(document, "accrue_time", job.eligible_time());
   document.text("admin_comment", spec.admin_comment());
   document.text("allocating_node", spec.submit_host());
   describe_array(document, job, waiting_task, context);
-  document.integer("association_id", 0);
+  document.integer("association_id", job.association_id());
   document.text("batch_features", spec.batch_features());
   document.boolean("batch_flag", !spec.interactive());
   document.text("batch_host", job.batch_host());
@@ -201,23 +209,23 @@ void describe_job(Document& document, const JobRecord& job, const uint32_t* wait
   document.number("cores_per_socket", if_has(spec.has_cores_per_socket(), spec.cores_per_socket()));
   document.real_number("billable_tres",
                        job.nodes().empty() ? std::nullopt : std::optional<double>(job.num_cpus()));
-  document.number("cpus_per_task", if_has(spec.has_cpus_per_task(), spec.cpus_per_task()));
+  document.number("cpus_per_task", spec.has_cpus_per_task() ? spec.cpus_per_task() : 1);
   document.number("cpu_frequency_minimum", std::nullopt);
   document.number("cpu_frequency_maximum", std::nullopt);
   document.number("cpu_frequency_governor", std::nullopt);
   document.text("cpus_per_tres",
                 spec.has_cpus_per_gpu() ? "gres/gpu:" + std::to_string(spec.cpus_per_gpu()) : std::string());
-  document.text("cron", "");
+  document.text("cron", spec.cron().spec());
   describe_time(document, "deadline", spec.deadline());
   document.number("delay_boot", int64_t{60} * spec.delay_boot_minutes());
   std::string dependency;
   append_dependencies(dependency, job);
   document.text("dependency", dependency == "(null)" ? "" : dependency);
-  describe_exit_code(document, "derived_exit_code", job.derived_exit_code(), ended);
+  describe_exit_code(document, "derived_exit_code", job.derived_exit_code());
   describe_time(document, "eligible_time", job.eligible_time());
   describe_time(document, "end_time", end_time(job));
   document.text("excluded_nodes", spec.exclude());
-  describe_exit_code(document, "exit_code", job.exit_code(), ended);
+  describe_exit_code(document, "exit_code", job.exit_code());
   document.text("extra", spec.extra());
   document.text("failed_node", "");
   document.text("features", spec.constraint());
@@ -231,18 +239,18 @@ void describe_job(Document& document, const JobRecord& job, const uint32_t* wait
   document.text("het_job_id_set", job.het_job_id_set());
   document.number("het_job_offset", job.het_job_offset());
   document.integer("job_id", job.job_id());
-  describe_resources(document, job);
+  describe_job_resources(document, job, layouts);
   document.begin_array("job_size_str");
   document.end();
-  describe_job_states(document, job);
-  describe_time(document, "last_sched_evaluation", 0);
+  describe_job_states(document, "job_state", job);
+  describe_time(document, "last_sched_evaluation", job.last_evaluation());
   document.text("licenses", spec.licenses());
   document.text("licenses_allocated",
                 job.nodes().empty() ? std::string_view() : std::string_view(spec.licenses()));
   describe_mail_types(document, spec);
-  document.text("mail_user", spec.mail_user());
+  document.text("mail_user", spec.mail_user().empty() ? job.user_name() : spec.mail_user());
   document.number("max_cpus", 0);
-  document.number("max_nodes", if_has(true, spec.has_max_nodes() ? spec.max_nodes() : 0));
+  document.number("max_nodes", job.state() == model::JOB_PENDING ? most_nodes(job, context.release) : 0);
   document.text("mcs_label", spec.mcs_label());
   document.text("memory_per_tres", spec.has_mem_per_gpu_mib()
                                        ? "gres/gpu:" + std::to_string(spec.mem_per_gpu_mib())
@@ -251,10 +259,10 @@ void describe_job(Document& document, const JobRecord& job, const uint32_t* wait
   document.text("network", spec.network());
   document.text("nodes", job.node_list());
   document.integer("nice", spec.nice());
-  document.number("tasks_per_core", if_has(spec.has_ntasks_per_core(), spec.ntasks_per_core()));
-  document.number("tasks_per_tres", if_has(spec.has_ntasks_per_gpu(), spec.ntasks_per_gpu()));
+  document.number("tasks_per_core", spec.ntasks_per_core(), !spec.has_ntasks_per_core());
+  document.number("tasks_per_tres", spec.ntasks_per_gpu());
   document.number("tasks_per_node", spec.ntasks_per_node());
-  document.number("tasks_per_socket", if_has(spec.has_ntasks_per_socket(), spec.ntasks_per_socket()));
+  document.number("tasks_per_socket", spec.ntasks_per_socket(), !spec.has_ntasks_per_socket());
   document.number("tasks_per_board", 0);
   document.number("cpus", job.num_cpus());
   document.number("node_count", job.num_nodes());
@@ -264,56 +272,52 @@ void describe_job(Document& document, const JobRecord& job, const uint32_t* wait
   describe_memory(document, job);
   document.number("minimum_cpus_per_node", min_cpus_per_node(spec));
   document.number("minimum_tmp_disk_per_node", static_cast<int64_t>(spec.tmp_mib()));
-  document.begin_object("power");
-  document.begin_array("flags");
-  document.end();
-  document.end();
   describe_time(document, "preempt_time", 0);
   describe_time(document, "preemptable_time", 0);
   document.number("pre_sus_time", job.pre_suspend_seconds());
   document.boolean("hold", job.priority() == 0 && job.state() == model::JOB_PENDING);
   document.number("priority", job.priority());
-  document.begin_array("priority_by_partition");
-  document.end();
   document.begin_array("profile");
   document.text("NOT_SET");
   document.end();
   document.text("qos", job.qos());
   document.boolean("reboot", spec.reboot());
   document.text("required_nodes", spec.node_list());
-  document.integer("required_switches", spec.switches());
+  for (const char* key : {"required_switches", "minimum_switches"}) document.integer(key, spec.switches());
   document.boolean("requeue", job.requeue_allowed());
   describe_time(document, "resize_time", 0);
   document.integer("restart_cnt", job.restarts());
   document.text("resv_name", spec.reservation());
   document.text("scheduled_nodes", "");
+  document.integer("segment_size", spec.segment_size());
   document.text("selinux_context", "");
   document.begin_array("shared");
-  if (spec.exclusive() || spec.oversubscribe()) document.text(spec.exclusive() ? "none" : "oversubscribe");
+  if (spec.exclusive()) {
+    if (context.release < kSlurm26) document.text("none");
+  } else if (spec.oversubscribe()) {
+    document.text("oversubscribe");
+  }
   document.end();
+  describe_whole_job_id(document, job);
   document.integer("sockets_per_board", 0);
   document.number("sockets_per_node", if_has(spec.has_sockets_per_node(), spec.sockets_per_node()));
   describe_time(document, "start_time", job.start_time());
   document.text("state_description", job.reason_detail());
-  document.text("state_reason", reason_text(job));
-  document.text("standard_error", job.stderr_path().empty() ? job.stdout_path() : job.stderr_path());
-  document.text("standard_input", job.stdin_path());
-  document.text("standard_output", job.stdout_path());
-  document.text("stderr_expanded", job.stderr_path().empty() ? job.stdout_path() : job.stderr_path());
-  document.text("stdin_expanded", job.stdin_path());
-  document.text("stdout_expanded", job.stdout_path());
+  document.text("state_reason", text::state_reason_name(job.reason()));
+  describe_files(document, job);
   describe_time(document, "submit_time", job.submit_time());
+  document.text("submit_line", spec.submit_line());
   describe_time(document, "suspend_time", job.suspend_time());
   document.text("system_comment", "");
   document.number("time_limit", job.time_limit_minutes(), job.time_limit_minutes() == kUnlimited);
   document.number("time_minimum", spec.time_min_minutes());
   document.number("threads_per_core", if_has(spec.has_threads_per_core(), spec.threads_per_core()));
-  document.text("tres_bind", spec.tres_bind());
+  document.text("tres_bind", tres_bind_text(spec, kSlurm26));
   document.text("tres_freq", spec.gpu_freq());
   document.text("tres_per_job", tres_per(spec.gpus()));
   document.text("tres_per_node", tres_per(spec.gres_per_node()));
   document.text("tres_per_socket", tres_per(spec.gpus_per_socket()));
-  document.text("tres_per_task", tres_per(spec.gpus_per_task()));
+  document.text("tres_per_task", tres_per_task_text(spec, kSlurm26));
   document.text("tres_req_str", tres_text(job, false, context));
   document.text("tres_alloc_str", tres_text(job, true, context));
   document.integer("user_id", job.uid());
@@ -321,49 +325,6 @@ void describe_job(Document& document, const JobRecord& job, const uint32_t* wait
   document.integer("maximum_switch_wait_time", spec.switches_wait_seconds());
   document.text("wckey", spec.wckey());
   document.text("current_working_directory", spec.work_dir());
-  document.end();
-}
-
-DocumentOrigin document_origin(int argc, char** argv) {
-  DocumentOrigin origin;
-  origin.command.assign(argv, argv + argc);
-  origin.user = user_name_of(getuid());
-  const group* entry = getgrgid(getgid());
-  origin.group = entry != nullptr ? entry->gr_name : std::to_string(getgid());
-  if (const char* terminal = ttyname(STDERR_FILENO)) origin.terminal = terminal;
-  return origin;
-}
-
-void describe_origin(Document& document, const DocumentOrigin& origin, const DisplayContext& context) {
-  document.begin_object("meta");
-  document.begin_object("plugin");
-  document.text("type", "");
-  document.text("name", "");
-  document.text("data_parser", kDataParser);
-  document.text("accounting_storage", "accounting_storage/minke");
-  document.end();
-  document.begin_object("client");
-  document.text("source", origin.terminal);
-  document.text("user", origin.user);
-  document.text("group", origin.group);
-  document.end();
-  document.begin_array("command");
-  for (const std::string& word : origin.command) document.text(word);
-  document.end();
-  document.begin_object("slurm");
-  document.begin_object("version");
-  const auto parts = text::split(kSlurmVersion, '.');
-  document.text("major", parts.at(0));
-  document.text("micro", parts.at(2));
-  document.text("minor", parts.at(1));
-  document.end();
-  document.text("release", kSlurmVersion);
-  document.text("cluster", context.cluster_name);
-  document.end();
-  document.end();
-  document.begin_array("errors");
-  document.end();
-  document.begin_array("warnings");
   document.end();
 }
 

@@ -84,9 +84,8 @@ accounts::TresCounts tres_counts(const JobRecord& record, const accounts::TresWe
     add("gres/" + gres.name(), gres.count());
     if (!gres.type().empty()) add("gres/" + gres.name() + ":" + gres.type(), gres.count());
   }
-  if (const auto licenses = text::parse_licenses(record.spec().licenses()); licenses) {
-    for (const auto& [name, count] : *licenses) add("license/" + name, count);
-  }
+  for (const auto& [name, count] : text::held_licenses(record.spec().licenses(), record.licenses_alloc()))
+    add("license/" + name, count);
   const double units =
       weights == nullptr ? static_cast<double>(record.num_cpus()) : accounts::billing_of(counts, *weights);
   add("billing", static_cast<uint64_t>(units));

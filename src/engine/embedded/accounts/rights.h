@@ -64,6 +64,8 @@ class Rights {
   // Refuses options of a job that only operators may use.
   Status admits(uint32_t uid, const model::JobSpec& spec);
 
+  // 4294967295: the user is not known.
+  uint32_t primary_group(uint32_t uid);
   // The user's groups; `gid` is the primary one.
   const std::vector<uint32_t>& groups(uint32_t uid, uint32_t gid) { return known(uid, gid).groups; }
 
@@ -82,7 +84,6 @@ class Rights {
   };
   model::AdminLevel level_of(uint32_t uid) const;
   const Known& known(uint32_t uid, uint32_t gid);
-  uint32_t primary_group(uint32_t uid);
   using PrimaryGroups = KeptAnswers<uint32_t, uint32_t>;
   using Strangers = KeptAnswers<uint32_t, bool>;  // subordinate ids that belong to no user
   using KnownUsers = KeptAnswers<uint64_t, Known>;

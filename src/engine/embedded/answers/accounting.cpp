@@ -129,7 +129,9 @@ class AccountingReport final : public std::enable_shared_from_this<AccountingRep
     const JobRecord& record = accounted.job();
     const bool has_batch = std::any_of(stored.steps.begin(), stored.steps.end(),
                                        [](const StepRecord& step) { return step.kind() == STEP_BATCH; });
-    if (!record.spec().interactive() && !has_batch) *accounted.add_steps() = only_step(record);
+    // The script of a heterogeneous job runs in its first component.
+    const bool runs_script = !record.spec().interactive() && record.het_job_offset() == 0;
+    if (runs_script && !has_batch) *accounted.add_steps() = only_step(record);
     for (StepRecord& step : stored.steps) *accounted.add_steps() = std::move(step);
     if (job == nullptr || job->restarts != record.restarts()) return;
     for (StepRecord& step : core_.steps->of_job(record.job_id())) *accounted.add_steps() = std::move(step);

@@ -101,7 +101,9 @@ class JobListing final : public ListingInPieces {
       return;
     }
     known_.insert(job.id);
-    if (record.has_spec()) record.mutable_spec()->clear_submit_line();  // only accounting shows it
+    // Older releases show it in accounting alone.
+    if (record.has_spec() && core_.config.slurm_release < kSlurm26)
+      record.mutable_spec()->clear_submit_line();
     added(record.ByteSizeLong());
   }
 

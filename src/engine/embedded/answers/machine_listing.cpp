@@ -45,6 +45,7 @@ class NodeListing final : public ListingInPieces {
       NodeRecord& record = records_.emplace_back(configured);
       record.set_cpu_load(load.cpu_load());
       record.set_free_memory_mib(load.free_memory_mib());
+      record.set_last_busy(std::max(core.started, core.nodes->last_end(record.name())));
       if (const ReservationRecord* reservation = core.reservations->holder_of(record.name())) {
         record.set_reservation(reservation->name());
         record.set_maintenance(has_flag(*reservation, "MAINT"));
@@ -73,7 +74,10 @@ class NodeListing final : public ListingInPieces {
   void add_holdings_of(const Job& job) {
     if (!job.details || (job.ended() && !job.completing)) return;
     for (const NodeAllocation& allocation : job.details->nodes)
-      if (NodeRecord* record = find(allocation.node())) add(allocation, job.state == JOB_SUSPENDED, *record);
+      if (NodeRecord* record = find(allocation.node())) {
+        add(allocation, job.state == JOB_SUSPENDED, *record);
+        record->set_last_busy(std::max(record->last_busy(), job.start_time));
+      }
   }
 
   // Suspended jobs lend their processors. When they go on, the sum may exceed the node.

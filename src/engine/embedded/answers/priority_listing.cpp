@@ -76,7 +76,10 @@ class PriorityListing final : public ListingInPieces {
     const Job* job = walk_.job();
     if (job == nullptr) return false;
     walk_.advance();
-    if (job->state != JOB_PENDING || !job->committed || job->priority == 0 || !matcher_.selected(*job))
+    // Only what is eligible competes.
+    const bool later = job->eligible_time > core_.now() || job->reason == WAIT_DEPENDENCY;
+    if (later || job->state != JOB_PENDING || !job->committed || job->priority == 0 ||
+        !matcher_.selected(*job))
       return true;
     show(*job);
     return true;

@@ -8,6 +8,7 @@
 
 #include "api/job_filter.pb.h"
 #include "api/jobs.pb.h"
+#include "base/version.h"
 #include "engine/embedded/accounts/accounts.h"
 #include "engine/embedded/accounts/rights.h"
 #include "engine/embedded/core.h"
@@ -55,8 +56,8 @@ void add_counts(JobRecord& record, const BriefSpec& spec, const sched::Request* 
       std::max(with_cpus * std::max(1u, spec.cpus_per_task), nodes * std::max(1u, spec.min_cpus));
   if (spec.min_nodes == 0 && spec.ntasks_per_node != 0)
     nodes = std::max(nodes, (tasks + spec.ntasks_per_node - 1) / spec.ntasks_per_node);
-  // At least as many nodes as this number of CPUs needs.
-  if ((spec.min_nodes == 0 || spec.max_nodes > spec.min_nodes) && partition != nullptr &&
+  // At least as many nodes as this number of CPUs needs, where tasks can be on several.
+  if (spec.ntasks > 1 && (spec.min_nodes == 0 || spec.max_nodes > spec.min_nodes) && partition != nullptr &&
       partition->most_cpus != 0) {
     nodes = std::max(nodes, (cpus + partition->most_cpus - 1) / partition->most_cpus);
     if (spec.max_nodes != 0) nodes = std::min(nodes, spec.max_nodes);
@@ -100,6 +101,10 @@ void add_request(JobRecord& record, const sched::Request* request, const sched::
     if (gres.name() != "gpu")
       add_gres(*record.mutable_tres_gres(), gres.name(), gres.type(), gres.count() * nodes);
   if (spec.has_mem_per_gpu_mib()) record.set_memory_mib(spec.mem_per_gpu_mib() * gpus);
+  if (spoken_release() < kSlurm24 || !spec.has_cpus_per_gpu() || spec.cpus_per_gpu_by_default()) return;
+  // Current releases count the processors that come with its GPUs before it starts.
+  record.set_num_cpus(std::max(record.num_cpus(), gpus * spec.cpus_per_gpu()));
+  if (spec.has_mem_per_cpu_mib()) record.set_memory_mib(spec.mem_per_cpu_mib() * record.num_cpus());
 }
 
 void add_gres(google::protobuf::RepeatedPtrField<Gres>& list, const std::string& name,
@@ -180,6 +185,11 @@ void Queries::complete(JobRecord& record, const Job* job) {
   record.set_stdout_path(paths.out);
   record.set_stderr_path(paths.error.empty() ? paths.out : paths.error);
   add_times(record, record.spec().begin_time(), core_.now());
+  // Every pass looks at what waits; at what runs, the one that started it.
+  const int64_t last_pass = core_.diagnostics.last_pass();
+  record.set_last_evaluation(record.state() != JOB_PENDING       ? record.start_time()
+                             : last_pass >= record.submit_time() ? last_pass
+                                                                 : 0);
 }
 
 void Queries::write_brief(const Job& job, JobRecord& record) {

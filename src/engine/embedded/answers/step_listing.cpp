@@ -124,7 +124,6 @@ class StepListing final : public StepWalk {
   void clear_records() override { reply<api::StepsReply>().clear_steps(); }
 
   void show(StepRecord step) {
-    step.clear_submit_line();  // only accounting shows it
     added(step.ByteSizeLong());
     *reply<api::StepsReply>().add_steps() = std::move(step);
   }

@@ -1,5 +1,6 @@
 #include "engine/embedded/answers/tested_submission.h"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -47,6 +48,9 @@ class TestedSubmission : public std::enable_shared_from_this<TestedSubmission> {
       names.push_back(node.node());
       cpus += node.cpus();
     }
+    // Components may share a node.
+    std::sort(names.begin(), names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
     reply.set_num_cpus(cpus);
     reply.set_node_list(text::compress_hostlist_sorted(names));
     reply.set_partition(tested_.partition);

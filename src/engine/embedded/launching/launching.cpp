@@ -16,6 +16,7 @@
 #include "engine/embedded/launching/task_prologs.h"
 #include "engine/embedded/scheduling/reservations.h"
 #include "engine/embedded/state/tags.pb.h"
+#include "environment/container_words.h"
 #include "environment/job_environment.h"
 #include "environment/job_paths.h"
 #include "model/script_node.h"
@@ -68,6 +69,7 @@ environment::JobSurroundings Launching::surroundings(const Job& job, const JobSp
       .tmp_dir = tmp_dir_of(job),
       .mpi_default = core_.config.mpi_default == "auto" ? "" : core_.config.mpi_default,
       .reservation = job.has_script() ? core_.reservations->name_for(job) : ""};
+  around.release = core_.config.slurm_release;
   if (spec.has_array() && spec.array().ranges_size() > 0) {
     const TaskSet all(spec.array());
     around.array_count = static_cast<uint32_t>(all.size());
@@ -110,6 +112,10 @@ void Launching::add_common(const Job& job, std::string_view block,
                                                                projects_of(job), tmp_dir_of(job), block))
       variables.push_back(std::move(variable));
   }
+  const config::ContainerConfiguration& containers = core_.config.containers;
+  if (!containers.runtime.empty() && !environment::has_variable(block, "MINKE_CONTAINER_RUNTIME="))
+    variables.push_back("MINKE_CONTAINER_RUNTIME=" + containers.runtime);
+  if (!containers.mounts.empty()) variables.push_back("MINKE_CONTAINER_MOUNTS=" + containers.mounts);
   core_.software.add_to(variables, block);
   if (is_offline(core_, job))
     software::SoftwareEnvironment::add_offline(variables, block, core_.config.proxy);
@@ -171,7 +177,8 @@ namespace {
 void write_streams(const JobRecord& record, node::TaskOrder& task) {
   const environment::JobPaths paths = environment::paths_of(record);
   const auto mode = record.spec().open_mode();
-  const bool append = mode == OPEN_APPEND || (mode == OPEN_DEFAULT && record.restarts() > 0);
+  const bool append =
+      mode == OPEN_APPEND || (mode == OPEN_DEFAULT && record.restarts() > 0 && !record.spec().has_cron());
   task.mutable_stdin()->set_path(paths.in);
   task.mutable_stdout()->set_path(paths.out);
   task.mutable_stdout()->set_append(append);
@@ -220,7 +227,7 @@ std::vector<std::string> Launching::script_variables(const Job& job, const JobRe
   const NodeAllocation& first = model::script_node(record);
   const environment::GpuVariables gpus =
       gpu_variables(core_, job, first.node(), environment::gpu_numbers(first));
-  for (std::string& variable : environment::batch_environment(record, gpus))
+  for (std::string& variable : environment::batch_environment(record, gpus, around.release))
     variables.push_back(std::move(variable));
   add_common(job, block, variables);
   return variables;
@@ -244,6 +251,10 @@ node::LaunchOrder Launching::order_of(const Job& job, const SpooledScript& scrip
   for (const std::string& word : task_prolog_words(core_.config.prologs, true)) order.add_argv(word);
   if (staged)
     for (const std::string& word : os::helper_command(os::Helper::kStagedScript, {script.data_lines}))
+      order.add_argv(word);
+  const auto container = environment::container_words(spec, true);
+  if (!container.empty())
+    for (const std::string& word : os::helper_command(os::Helper::kContainer, container))
       order.add_argv(word);
   order.add_argv(script.path);
   for (int i = 1; i < spec.arguments_size(); ++i) order.add_argv(spec.arguments(i));

@@ -22,7 +22,7 @@ TEST(PrologConfiguration, InSlurmsWords) {
     return config::set_prolog_parameter(config, name, value, true);
   };
   EXPECT_TRUE(config::is_prolog_parameter("PROLOG") && config::is_prolog_parameter("srunepilog"));
-  EXPECT_FALSE(config::is_prolog_parameter("ResvProlog") || config::is_prolog_parameter("Prologue"));
+  EXPECT_FALSE(config::is_prolog_parameter("ResvPrologue") || config::is_prolog_parameter("Prologue"));
   EXPECT_EQ(*set("prolog", "/a, /b/*"), true);
   EXPECT_EQ(*set("Prolog", "/c"), true);
   EXPECT_EQ(config.prolog, (Paths{"/a", "/b/*", "/c"}));

@@ -20,6 +20,7 @@
 #include "engine/embedded/life_cycle/lifecycle.h"
 #include "engine/embedded/scheduling/nodes.h"
 #include "engine/embedded/scheduling/scheduling.h"
+#include "engine/embedded/scheduling/world.h"
 #include "engine/embedded/state/answered_requests.h"
 #include "engine/embedded/state/kept_submission.h"
 #include "engine/embedded/steps/steps.h"
@@ -47,6 +48,18 @@ bool ends_jobs(const api::SignalRequest& request) {
   return request.signal() == 0 || (request.signal() == SIGKILL && !request.batch_only());
 }
 
+// Whether it is a further component of a heterogeneous job that waits.
+bool waits_for_first(const Job& job) {
+  return job.state == JOB_PENDING && job.het_job_id != 0 && !job.is_het_leader();
+}
+
+// What the job waits for, told where that is quickly known: it takes time by the kinds of jobs in the queue.
+StateReason reason_in_queue(const Core& core, const Job& job) {
+  constexpr size_t kMostKinds = 64;
+  if (core.world->queue().class_slots() > kMostKinds) return WAIT_NO_REASON;
+  return core.scheduling->reason_of(core.scheduling->wait_reasons(), job);
+}
+
 }  // namespace
 
 Actions::Actions(Core& core, Queries& queries) : core_(core), notices_(core), queries_(queries) {}
@@ -58,6 +71,11 @@ ActionOrder Actions::order_of(const Sender& sender, Reply reply) {
   order.key = sender.key;
   order.reply = std::move(reply);
   return order;
+}
+
+Status Actions::is_changeable(const Job& job) {
+  if (job.submission->cron.empty()) return {};
+  return failure("", kCronJob);
 }
 
 Status Actions::signal_job(Job& job, const api::SignalRequest& request, uint32_t uid) {
@@ -75,11 +93,14 @@ Status Actions::signal_job(Job& job, const api::SignalRequest& request, uint32_t
     return {};
   }
   if (ends_jobs(request)) {
+    if (core_.config.cancel_cron_explicitly && !request.cron() && !job.submission->cron.empty())
+      return failure("", kCancelCronJob);
     if (job.ended() && !job.completing) return failure("", kAlreadyDone);
     if (job.state == JOB_PENDING && job.het_job_id != 0 && one_component(request.filter(), job))
       return failure("", kNotWholeHetJob);
     // A record that is being cancelled needs no throttle; the array has its own.
     if (job.array && job.id != job.array_job_id) job.array->max_running = 0;
+    if (job.queued) job.reason = reason_in_queue(core_, job);
     core_.lifecycle->cancel(job, uid);
     return {};
   }
@@ -99,7 +120,15 @@ void Actions::signal(const api::SignalRequest& given, const Sender& sender, Repl
     const JobRecord record = queries_.full_record(job);
     return matcher->passes(record) && matcher->has_state(record.state());
   };
-  order.action = [this, request, uid = sender.uid](Job& job) { return signal_job(job, *request, uid); };
+  order.action = [this, request, uid = sender.uid, concerns = order.concerns](Job& job) -> Status {
+    // A filter that finds a component finds the whole job by its first one.
+    const bool found = request->filter().jobs().empty() && waits_for_first(job);
+    if (found && ends_jobs(*request)) {
+      const Job* leader = core_.state.find(job.het_job_id);
+      return leader != nullptr && concerns(*leader) ? Status() : failure("", kNotWholeHetJob);
+    }
+    return signal_job(job, *request, uid);
+  };
   order.selectors = request->filter().jobs();
   if (order.ends_jobs)
     order.was_done = [since = sender.first_sent](const JobRecord& job) { return was_cancelled(job, since); };
@@ -131,9 +160,11 @@ void Actions::hold(const api::HoldRequest& request, const Sender& sender, Reply 
   order.selectors = named(request.jobs(), request.names(), sender.uid);
   const bool whole = order.selectors.size() == 1 && order.selectors[0].tasks().empty();
   order.was_done = request.kind() == api::HoldRequest::RELEASE ? was_released : was_held;
+  order.when_ended = kJobFinished;
   order.action = [this, whole, kind = request.kind(), uid = sender.uid](Job& job) -> Status {
     // For an array, this concerns the waiting tasks.
     if (job.array_job_id != 0 && job.state != JOB_PENDING && whole) return {};
+    if (const Status changeable = is_changeable(job); !changeable) return changeable;
     if (kind == api::HoldRequest::RELEASE) {
       // Whoever held the job decides who may release it.
       if (job.priority == 0 && job.reason == WAIT_HELD && !core_.rights->is_operator(uid))
@@ -156,6 +187,7 @@ void Actions::suspend(const api::SuspendRequest& given, const Sender& sender, Re
   order.action = [this, request, uid = sender.uid](Job& job) -> Status {
     // Others would get its processors and would lose them when it goes on.
     if (!core_.rights->is_operator(uid)) return failure("", kAccessDenied);
+    if (const Status changeable = is_changeable(job); !changeable) return changeable;
     if (job.het_job_id != 0 && one_component(*request, job)) return failure("", kNotWholeHetJob);
     // For an array, this concerns the running tasks.
     if (job.is_array_record() && core_.state.find_array(job.array_job_id)->running > 0) return {};
@@ -175,6 +207,8 @@ void Actions::check_top(const std::vector<MeantJob>& meant, uint32_t uid, api::A
       problem = meant.size() == 1 ? kJobNotPending : 0;
     } else if (job.priority == 0) {
       problem = kJobHeld;
+    } else if (!is_changeable(job)) {
+      problem = kCronJob;
     }
     if (problem != 0) add_failure(result, job.id, one.name, Error{problem, {}});
   }
@@ -276,6 +310,8 @@ void Actions::requeue(const api::RequeueRequest& given, const Sender& sender, Re
     // For an array, this concerns the tasks that run or have run.
     if (whole_array && job.state == JOB_PENDING && !request->hold()) return Status();
     if (job.het_job_id != 0 && one_component(*request, job)) return Status(failure("", kNotHetJobLeader));
+    if (request->hold() || (job.ended() && !job.completing))
+      if (const Status changeable = is_changeable(job); !changeable) return changeable;
     if (job.ended() && !job.completing) {  // it is submitted once more
       JobSpec spec = job.submission->spec();
       const auto charge = core_.accounts->choose(spec, job.uid);

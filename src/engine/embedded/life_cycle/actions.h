@@ -73,6 +73,7 @@ class Actions {
  private:
   using Selectors = ActionOrder::Selectors;
   static ActionOrder order_of(const Sender& sender, Reply reply);
+  static Status is_changeable(const Job& job);  // jobs of crontabs change with their crontab alone
   // Returns the selectors plus the jobs with these names that the user may change.
   Selectors named(const Selectors& jobs, const google::protobuf::RepeatedPtrField<std::string>& names,
                   uint32_t uid) const;

@@ -138,8 +138,8 @@ Status Actions::check_state(const Job& job, const JobSpec& spec, const Changes& 
   if (changes[Updated::kResources] || changes[Updated::kDependency] || changes[Updated::kBeginTime])
     return failure("", kJobNotPending);
   // A running job's priority is only a number, and the job cannot be held.
-  const bool other_nice = spec.nice() != job.submission->spec().nice();
-  if (changes[Updated::kPriority] && (other_nice || spec.priority() == 0)) return failure("", kJobFinished);
+  const bool held = spec.has_priority() && spec.priority() == 0;
+  if (changes[Updated::kPriority] && held) return failure("", kJobFinished);
   return {};
 }
 
@@ -201,6 +201,7 @@ void Actions::take_over(Job& job, JobSpec& spec, const Changes& changes) {
 Status Actions::update_job(Job& job, const api::UpdateJobRequest& request, uint32_t uid) {
   if (const Status fit = check_fields(request); !fit) return fit;
   if (request.steps()) return update_steps(job, request);
+  if (const Status changeable = is_changeable(job); !changeable) return changeable;
   if (job.ended()) return failure("", kJobFinished);
   JobSpec spec = job.submission->spec();
   const auto changes = apply_fields(job, request, spec);

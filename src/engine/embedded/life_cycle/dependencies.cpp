@@ -67,14 +67,22 @@ Status Dependencies::check(JobSpec& spec, uint32_t uid) const {
     if (term.job_id() == 0) return failure("there is no job 0", kDependency);
     const ArrayGroup* group = core_.state.find_array(term.job_id());
     const Job* known = core_.state.find(group == nullptr ? term.job_id() : *group->jobs.begin());
+    const bool by_ending = term.type() == AFTER_OK || term.type() == AFTER_NOT_OK;
+    const bool no_task = known != nullptr && term.has_array_task_id() && known->array_job_id == 0;
+    if (no_task && by_ending && core_.config.slurm_release >= kSlurm24)
+      return failure("job " + std::to_string(term.job_id()) + " is no array", kDependency);
     if (known != nullptr && viewer.sees(known->uid)) {
       if (!term.has_array_task_id()) term.set_whole_array(group != nullptr);
       continue;
     }
     const auto stored = core_.store.job(term.job_id());
     if (!stored) return failure(stored.error());
-    // Unknown jobs are not waited for, as in Slurm: old scripts have old job numbers.
-    if (!*stored || !viewer.sees((*stored)->record.uid())) term.set_status(DEPENDENCY_FULFILLED);
+    if (*stored && viewer.sees((*stored)->record.uid())) continue;
+    // How an unknown job ended is not known. Otherwise it is not waited for: old scripts have old job
+    // numbers.
+    if (by_ending && core_.config.slurm_release >= kSlurm24)
+      return failure("there is no job " + std::to_string(term.job_id()), kDependency);
+    term.set_status(DEPENDENCY_FULFILLED);
   }
   return {};
 }

@@ -188,7 +188,7 @@ void Lifecycle::finish(Job& job, JobState state, StateReason reason, int32_t exi
       job.exit_code = exit_code;
       job.end_time = std::max(end_time, job.start_time);
       job.completing = true;
-      job.configuring = false;
+      job.configuring = job.stopped = false;
       core_.committer.job_changed(job.id);
       return;
     }
@@ -201,12 +201,16 @@ void Lifecycle::conclude(Job& job, JobState state, StateReason reason, int32_t e
   RequestGuard::changing();
   core_.alarms.cancel(job.id);
   if (was_running) {
+    if (state != JOB_CANCELLED && core_.job_events.next_run(job) != 0) {
+      state = JOB_REQUEUED;
+      job.need_details().requeue_when_ended = true;
+    }
     core_.steps->job_ended(job);
     core_.job_events.tell(&JobListener::job_freed, job, std::max(end_time, job.start_time));
   }
   job.state = state;
   job.reason = reason;
-  job.completing = job.configuring = false;
+  job.completing = job.configuring = job.stopped = false;
   job.exit_code = exit_code;
   job.end_time = std::max(end_time, job.start_time);
   if (was_running) {
@@ -264,11 +268,13 @@ void Lifecycle::back_to_queue(Job& job) {
   job.state = JOB_PENDING;
   job.reason = WAIT_NO_REASON;
   job.start_time = job.end_time = 0;
-  job.exit_code = job.derived_exit_code = 0;
+  const int64_t next_run = core_.job_events.next_run(job);
+  if (next_run == 0) job.exit_code = job.derived_exit_code = 0;
   job.cancelled_by_uid = 0;
   core_.job_events.tell(&JobListener::job_waits_again, job);
   job.submit_time = core_.now();
   job.eligible_time = job.submit_time + (job.priority == 0 ? 0 : int64_t{core_.config.requeue_delay_seconds});
+  if (next_run != 0) job.eligible_time = next_run;
   const bool launch_failed = job.details && job.details->ending_reason == FAIL_LAUNCH;
   auto dependencies = job.details ? std::move(job.details->dependencies) : std::vector<Dependency>();
   job.details.reset();
@@ -304,10 +310,9 @@ void Lifecycle::cancel(Job& job, uint32_t by_uid) {
       ArrayGroup* group = core_.state.find_array(job.array_job_id);
       group->ended += job.array->waiting.size() - 1;
     }
-    // A held job was never eligible, and its record keeps saying so.
-    const bool held = job.priority == 0;
-    if (held) job.eligible_time = 0;
-    finish(job, JOB_CANCELLED, held ? job.reason : WAIT_NO_REASON, 0, core_.now());
+    // A held job was never eligible, and its record keeps saying so, as it does what the job waited for.
+    if (job.priority == 0) job.eligible_time = 0;
+    finish(job, JOB_CANCELLED, job.reason, 0, core_.now());
     return;
   }
   stop(job, JOB_CANCELLED, WAIT_NO_REASON, false);
@@ -387,11 +392,16 @@ void Lifecycle::signal(Job& job, uint32_t signal, bool batch_only, bool full, bo
     if (target != SignalOrder::STEPS && job.has_script()) core_.launching->announce(job, "");
     if (target != SignalOrder::BATCH_SHELL) core_.steps->announce(job);
   }
+  if (signal == SIGSTOP || signal == SIGCONT) {
+    job.stopped = signal == SIGSTOP;
+    core_.committer.job_changed(job.id);
+  }
   core_.launching->signal(job, signal, target);
   if (full) core_.launching->signal(job, signal, SignalOrder::STEPS);
 }
 
 void Lifecycle::watch_owner(Job& job) {
+  if (job.submission->spec().external()) return;  // it is nobody's who runs
   Details& details = job.need_details();
   details.owner_watch = std::make_unique<OwnerWatch>(core_.loop, details.owner, [this, id = job.id] {
     if (Job* found = core_.state.find(id)) cancel(*found, found->uid);

@@ -27,7 +27,7 @@ uint32_t released_priority(const Priorities& priorities, const Job& job) {
 }  // namespace
 
 Status Lifecycle::hold(Job& job, bool by_user) {
-  if (job.ended()) return failure("", kAlreadyDone);
+  if (job.ended()) return failure("", kJobFinished);
   job.priority = 0;
   if (job.state != JOB_PENDING) {  // it will be held if it is requeued
     core_.committer.job_changed(job.id);
@@ -40,7 +40,7 @@ Status Lifecycle::hold(Job& job, bool by_user) {
 }
 
 Status Lifecycle::release(Job& job) {
-  if (job.ended()) return failure("", kAlreadyDone);
+  if (job.ended()) return failure("", kJobFinished);
   if (job.priority == 0) {
     job.priority = released_priority(*core_.priorities, job);
     if (job.state != JOB_PENDING) {
@@ -112,6 +112,7 @@ Status Lifecycle::resume(Job& job) {
   if (job.state != JOB_SUSPENDED) return failure("", kJobNotSuspended);
   count_suspension(job);
   job.state = JOB_RUNNING;
+  job.stopped = false;
   core_.committer.job_changed(job.id);
   core_.launching->signal(job, SIGCONT, node::SignalOrder::ALL);
   core_.job_events.tell(&JobListener::job_resumed, job);

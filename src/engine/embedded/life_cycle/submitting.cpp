@@ -45,6 +45,7 @@ void take_default_memory(JobSpec& spec, const PartitionRecord& partition) {
   } else if (partition.has_default_mem_per_node_mib()) {
     spec.set_mem_per_node_mib(partition.default_mem_per_node_mib());
   }
+  spec.set_memory_by_default(spec.has_mem_per_cpu_mib() || spec.has_mem_per_node_mib());
 }
 
 // What comes with each GPU, where it asks for no processors, or no memory.
@@ -59,6 +60,23 @@ void take_gpu_defaults(JobSpec& spec, const PartitionRecord* partition) {
     spec.set_mem_per_gpu_mib(partition->default_mem_per_gpu_mib());
     spec.set_mem_per_gpu_by_default(true);
   }
+}
+
+// Whether it asks for more nodes, or processors, than the whole partition has.
+bool is_larger_than(const JobSpec& spec, const PartitionRecord& partition,
+                    const std::vector<NodeRecord>& all) {
+  const auto names = text::expand_hostlist(partition.nodes());
+  if (!names) return false;
+  uint64_t nodes = 0, cpus = 0;
+  for (const NodeRecord& node : all) {
+    if (std::find(names->begin(), names->end(), node.name()) == names->end()) continue;
+    ++nodes;
+    cpus += node.cpus();
+  }
+  const uint64_t on_nodes = uint64_t{std::max(1U, spec.min_nodes())} * std::max(1U, spec.ntasks_per_node());
+  const uint64_t tasks = spec.has_ntasks() ? spec.ntasks() : on_nodes;
+  const uint64_t asked = tasks * std::max(1U, spec.cpus_per_task());
+  return spec.min_nodes() > nodes || (!spec.overcommit() && asked > cpus);
 }
 
 std::string first_of(const std::string& list) {
@@ -103,10 +121,15 @@ Status Submitting::check_times(const JobSpec& spec) const {
   if (spec.begin_time() != 0 && spec.deadline() < spec.begin_time())
     return failure("the deadline is before the begin time", kInvalidTimeValue);
   if (spec.deadline() <= core_.now()) return failure("the deadline has passed", kInvalidTimeLimit);
-  // As in Slurm, a --time beyond the deadline is accepted, and the job ends at the deadline.
+  const int64_t first = std::max(core_.now(), spec.begin_time());
+  // In older releases a --time beyond the deadline is accepted, and the job ends at the deadline.
+  if (core_.config.slurm_release >= kSlurm24 && spec.time_min_minutes() == 0) {
+    const uint32_t minutes = core_.scheduling->time_limit_of(spec);
+    if (minutes != text::kUnlimited && spec.deadline() < first + int64_t{60} * minutes)
+      return failure("the deadline comes before the end of the time limit", kInvalidTimeLimit);
+  }
   if (spec.time_min_minutes() == 0 || spec.time_min_minutes() == text::kUnlimited) return {};
-  const int64_t begin = std::max(core_.now(), spec.begin_time());
-  if (spec.deadline() < begin + int64_t{60} * spec.time_min_minutes()) return failure("", kInvalidTimeMin);
+  if (spec.deadline() < first + int64_t{60} * spec.time_min_minutes()) return failure("", kInvalidTimeMin);
   return {};
 }
 
@@ -140,6 +163,20 @@ Result<Accounts::Charge> Submitting::charge_for(JobSpec& spec, const std::string
   return charge;
 }
 
+// Whether a job that nothing here can run is taken all the same, as in Slurm: its machine may change while it
+// is held, and limits of partitions may while it has a time to begin.
+bool Submitting::may_wait(const JobSpec& spec, const Error& problem) const {
+  if (spec.interactive() && !spec.external()) return false;
+  bool beyond_partition = problem.code == kInvalidNodeCount || problem.code == kInvalidTimeLimit;
+  if (problem.code == kNodeConfigUnavailable) {
+    const PartitionRecord* partition = core_.nodes->find_partition(first_of(spec.partition()));
+    beyond_partition = partition != nullptr && is_larger_than(spec, *partition, core_.nodes->nodes());
+    if (spec.hold() && !beyond_partition) return true;
+  }
+  const bool later = spec.hold() || spec.begin_time() > core_.now();
+  return beyond_partition && later && !core_.config.all_partitions_must_fit;
+}
+
 Status Submitting::check(JobSpec& spec, uint32_t uid, Charges& charges) const {
   if (const Status fit = submit::check_texts(spec); !fit) return fit;
   if (const Status harmless = text::check_mail_user(spec.mail_user()); !harmless)
@@ -147,18 +184,23 @@ Status Submitting::check(JobSpec& spec, uint32_t uid, Charges& charges) const {
   core_.mail->complete_address(spec, uid);
   if (const Status possible = check_times(spec); !possible) return possible;
   if (const Status admitted = core_.rights->admits(uid, spec); !admitted) return admitted;
-  if (const Status admitted = core_.reservations->admits(spec, uid); !admitted) return admitted;
-  if (const Status room = core_.reservations->has_room(spec); !room) return room;
-  if (const Status bearable = check_array(spec); !bearable) return bearable;
   // What is wrong with its account is told where it is charged.
   JobSpec named = spec;
   const bool charged = core_.accounts->choose(named, uid).has_value();
+  if (const Status admitted = core_.reservations->admits(charged ? named : spec, uid); !admitted)
+    return admitted;
+  if (const Status room = core_.reservations->has_room(spec); !room) return room;
+  if (const Status bearable = check_array(spec); !bearable) return bearable;
   if (const Status admitted = core_.nodes->choose_partitions(spec, uid, charged ? named : spec); !admitted)
     return admitted;
   take_gpu_defaults(spec, core_.nodes->find_partition(first_of(spec.partition())));
   std::string partitions;
-  if (const Status possible = core_.scheduling->check(spec, partitions); !possible) return possible;
-  spec.set_partition(partitions);
+  if (const Status possible = core_.scheduling->check(spec, partitions); possible) {
+    spec.set_partition(partitions);
+  } else if (!may_wait(spec, possible.error())) {
+    return possible;
+  }
+  partitions = spec.partition();
   const std::string partition = first_of(partitions);
   const auto charge = charge_for(spec, partition, uid);
   if (!charge) return failure(charge.error());
@@ -236,14 +278,10 @@ Status Submitting::pay_for(const Checked& checked, uint64_t new_bytes) {
   return core_.rights->budgets().spend(checked.peer.uid, config::Budget::kStoredBytes, bytes, core_.now());
 }
 
-void Submitting::add(const Checked& checked, Reply reply) {
-  const size_t count = checked.specs.size();
-  ToStore to_store;
-  std::vector<uint32_t> ids;
-  for (uint32_t i = 0; i < count; ++i) ids.push_back(core_.state.next_job_id() + i);
-  Jobs jobs = as_jobs(checked, ids, to_store);
-  if (const Status paid = pay_for(checked, to_store.new_bytes); !paid) return reply(failure(paid.error()));
-  store::Batch& batch = to_store.batch;
+// Puts the jobs into the state, and their rows into the batch.
+void Submitting::enter(const Checked& checked, const std::vector<uint32_t>& ids, Jobs jobs,
+                       store::Batch& batch) {
+  const size_t count = jobs.size();
   core_.state.skip_job_ids_to(ids.back());
   for (size_t i = 0; i < count; ++i) {
     std::unique_ptr<Job> job = std::move(jobs[i]);
@@ -256,6 +294,24 @@ void Submitting::add(const Checked& checked, Reply reply) {
     batch.jobs.push_back(core_.state.row_of(core_.state.add(std::move(job))));
     batch.specs.push_back({ids[i], checked.specs[i]});
   }
+}
+
+void Submitting::take_back(const std::vector<uint32_t>& ids) {
+  for (const uint32_t id : ids) {
+    core_.accounts->left(*core_.state.find(id));
+    core_.state.remove(id);
+  }
+}
+
+void Submitting::add(const Checked& checked, Reply reply) {
+  const size_t count = checked.specs.size();
+  ToStore to_store;
+  std::vector<uint32_t> ids;
+  for (uint32_t i = 0; i < count; ++i) ids.push_back(core_.state.next_job_id() + i);
+  Jobs jobs = as_jobs(checked, ids, to_store);
+  if (const Status paid = pay_for(checked, to_store.new_bytes); !paid) return reply(failure(paid.error()));
+  store::Batch& batch = to_store.batch;
+  enter(checked, ids, std::move(jobs), batch);
   const std::string& key = checked.request.key();
   batch.submissions.emplace_back(key, ids.front());
   InFlight& under_way = in_flight_[key];
@@ -271,7 +327,8 @@ Result<Submitting::Tested> Submitting::test(const api::SubmitRequest& request, c
   Checked checked{request, peer, std::move(*specs), {}};
   if (const Status possible = check(request, checked.specs, peer.uid, checked.charges); !possible)
     return failure(possible.error());
-  return Tested{first_of(checked.specs.front().partition()),
+  const bool one_job = checked.specs.size() == 1;  // each component has a partition of its own
+  return Tested{one_job ? first_of(checked.specs.front().partition()) : std::string(),
                 std::make_unique<SubmissionForecast>(core_, not_yet_jobs(checked))};
 }
 
@@ -291,6 +348,7 @@ void Submitting::submit(const api::SubmitRequest& request, const rpc::Peer& peer
   }
   auto specs = specs_of(request);
   if (!specs) return reply(failure(specs.error()));
+  for (JobSpec& spec : *specs) spec.clear_cron();  // only crontabs have them (submit_all)
   const auto known = known_job(request.key(), peer.uid);
   if (!known) return reply(failure(known.error()));
   if (*known) {
@@ -335,7 +393,7 @@ std::unique_ptr<Job> Submitting::make_job(const api::SubmitRequest& request, con
   made->requeue_allowed = spec.has_requeue() ? spec.requeue() : core_.config.requeue_by_default;
   made->submission = keep_submission(core_, peer.uid, std::move(submission));
   made->time_limit_minutes = core_.scheduling->time_limit_of(spec);
-  if (spec.interactive()) made->need_details().owner = owner_of_peer(peer);
+  if (spec.interactive() && !spec.external()) made->need_details().owner = owner_of_peer(peer);
   if (spec.has_array() && spec.array().ranges_size() > 0) {
     made->array_job_id = id;
     made->array = std::make_unique<ArrayTasks>();
@@ -368,6 +426,12 @@ void Submitting::let_go(Job& job) {
 
 // Notes that the user should see at once.
 void Submitting::add_notes(const Job& job, api::SubmitReply& answer) const {
+  if (job.priority == 0 || job.eligible_time > core_.now()) {
+    const JobSpec spec = job.submission->spec();
+    std::string ignored;
+    if (const Status possible = core_.scheduling->check(spec, ignored); !possible)
+      answer.add_notes("warning: nothing here can run this job as it is: " + possible.error().message);
+  }
   if (job.submission->mail_types == 0 && !job.submission->interactive && !core_.config.shared) return;
   const JobSpec spec = job.submission->spec();
   if (job.submission->mail_types != 0 && !core_.mail->configured())
@@ -386,10 +450,7 @@ void Submitting::add_notes(const Job& job, api::SubmitReply& answer) const {
 void Submitting::committed(const std::vector<uint32_t>& ids, const std::string& key, Status outcome) {
   const auto replies = std::move(in_flight_.extract(key).mapped().replies);
   if (!outcome) {
-    for (const uint32_t id : ids) {
-      core_.accounts->left(*core_.state.find(id));
-      core_.state.remove(id);
-    }
+    take_back(ids);
     for (const Reply& reply : replies) reply(failure(outcome.error().message, kWritingToFile));
     return;
   }

@@ -30,6 +30,14 @@ class Submitting {
   explicit Submitting(Core& core) : core_(core) {}
   using Reply = std::function<void(Result<api::SubmitReply>)>;
   void submit(const api::SubmitRequest& request, const rpc::Peer& peer, Reply reply);
+  // All of these or none. `reply` gets the ids once they are durable, before any may start; or which of them
+  // was refused, and why. The keys do not count: whoever asks makes sure that it is asked once.
+  struct Refused {
+    size_t index = 0;  // of the request; as many as there are: all of them
+    Error error;
+  };
+  using ReplyToAll = std::function<void(tl::expected<std::vector<uint32_t>, Refused>)>;
+  void submit_all(const std::vector<api::SubmitRequest>& requests, const rpc::Peer& peer, ReplyToAll reply);
   // The same up to the moment when the job would be accepted, for --test-only. The caller makes the forecast.
   struct Tested {
     std::string partition;  // the first that could run it
@@ -69,7 +77,11 @@ class Submitting {
   Status pay_for(const Checked& checked, uint64_t new_bytes);
   std::shared_ptr<const store::ContentHash> keep_content(const std::string& content, ToStore& to_store);
   void add(const Checked& checked, Reply reply);
+  void enter(const Checked& checked, const std::vector<uint32_t>& ids, Jobs jobs, store::Batch& batch);
+  Result<uint32_t> enter_one(const api::SubmitRequest& request, const rpc::Peer& peer, store::Batch& batch);
+  void take_back(const std::vector<uint32_t>& ids);
   void let_go(Job& job);
+  bool may_wait(const model::JobSpec& spec, const Error& problem) const;
   void add_notes(const Job& job, api::SubmitReply& answer) const;
   std::unique_ptr<Job> make_job(const api::SubmitRequest& request, const rpc::Peer& peer, uint32_t id,
                                 const model::JobSpec& spec, bool runs_script, ToStore& to_store);

@@ -70,6 +70,11 @@ const NodeRecord* Nodes::find_node(const std::string& name) const {
   return found == nodes_.end() ? nullptr : &*found;
 }
 
+int64_t Nodes::last_end(const std::string& node) const {
+  const auto at = last_ends_.find(node);
+  return at == last_ends_.end() ? 0 : at->second;
+}
+
 const PartitionRecord* Nodes::find_partition(const std::string& name) const {
   const auto found = std::find_if(partitions_.begin(), partitions_.end(),
                                   [&](const PartitionRecord& partition) { return partition.name() == name; });
@@ -307,6 +312,7 @@ Result<PartitionRecord> Nodes::new_partition(const std::string& name) const {
   PartitionRecord partition = core_.config.partition_defaults;
   partition.set_name(name);
   partition.clear_nodes();
+  if (partition.min_nodes() == 0) partition.set_min_nodes(1);  // as scontrol sends it
   partition.set_created(true);
   return partition;
 }

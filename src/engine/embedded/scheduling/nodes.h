@@ -4,6 +4,7 @@
 
 #include <map>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "accounts/tres_weights.h"
@@ -58,6 +59,10 @@ class Nodes {
   void set_lost_gpus(std::map<std::string, std::string> lost);
   const std::map<std::string, std::string>& lost_gpus() const { return lost_gpus_; }
 
+  // When a job last ended on it, in s since the epoch; 0: none has since the daemon's start.
+  void job_left(const std::string& node, int64_t time) { last_ends_[node] = time; }
+  int64_t last_end(const std::string& node) const;
+
   // Applies everything, or nothing and returns an error with Slurm's number.
   Status update_node(const api::UpdateNodeRequest& request, uint32_t uid);
   // `book` must have the QOS that the partition names.
@@ -94,6 +99,7 @@ class Nodes {
   std::vector<model::NodeRecord> nodes_;
   std::vector<model::PartitionRecord> partitions_;
   std::map<std::string, std::string> lost_gpus_;
+  std::unordered_map<std::string, int64_t> last_ends_;  // by node
   // By text: billing weights that operators have changed.
   mutable std::map<std::string, accounts::TresWeights> changed_weights_;
 };

@@ -27,8 +27,9 @@ bool has(const google::protobuf::RepeatedPtrField<std::string>& list, const std:
 Status admits(const PartitionRecord& partition, const JobSpec& spec, const JobSpec& named, uint32_t uid) {
   if (partition.state() == "DRAIN" || partition.state() == "INACTIVE")
     return failure("partition " + partition.name() + " takes no jobs", kPartitionNotAvailable);
-  if ((partition.root_only() && uid != 0) || (partition.disable_root_jobs() && uid == 0) ||
-      (partition.reservation_required() && spec.reservation().empty()))
+  if (partition.disable_root_jobs() && uid == 0)
+    return failure("partition " + partition.name() + " takes no jobs of root", kInvalidUserId);
+  if ((partition.root_only() && uid != 0) || (partition.reservation_required() && spec.reservation().empty()))
     return failure("partition " + partition.name() + " takes no such job", kAccessDenied);
   if (!partition.allow_groups().empty() && uid != 0 && !is_in_group(uid, partition.allow_groups()))
     return failure("partition " + partition.name() + " is for some groups only", kPartitionGroup);
@@ -70,6 +71,7 @@ Status Nodes::choose_partitions(JobSpec& spec, uint32_t uid) const {
 
 Status Nodes::choose_partitions(JobSpec& spec, uint32_t uid, const JobSpec& named) const {
   if (spec.partition() == "default" && find_partition("default") == nullptr) spec.clear_partition();
+  spec.set_partition_by_default(spec.partition().empty());
   if (spec.partition().empty() && !core_.config.serves.empty()) {
     spec.set_partition(route(spec));
     if (spec.partition().empty())
@@ -83,6 +85,8 @@ Status Nodes::choose_partitions(JobSpec& spec, uint32_t uid, const JobSpec& name
     const Status admitted = admits(*partition, spec, named, uid);
     if (admitted) {
       admitting += (admitting.empty() ? "" : ",") + name;
+    } else if (core_.config.all_partitions_must_fit && admitted.error().code != kPartitionNotAvailable) {
+      return admitted;
     } else if (first) {
       first = admitted;
     }

@@ -68,7 +68,7 @@ sched::PriorityFactors Priorities::factors(const Job& job, const JobSpec& spec,
   sched::PriorityFactors factors;
   const auto& layout = core_.world->machine().layout();
   const std::string& partition = layout.partitions()[request.partition].name;
-  factors.eligible_seconds = core_.now() - job.eligible_time;
+  factors.eligible_seconds = std::max<int64_t>(0, calculated_ - job.eligible_time);
   factors.nodes = record.num_nodes();
   factors.cpus = record.num_cpus();
   factors.all_nodes = static_cast<uint32_t>(core_.nodes->nodes().size());
@@ -145,6 +145,7 @@ void Priorities::something_waits() {
 
 void Priorities::calculate() {
   timer_set_ = false;
+  calculated_ = core_.now();
   core_.accounts->calculate();
   core_.cluster_events.tell(&ClusterListener::priorities_changed);
 }

@@ -54,6 +54,7 @@ class Priorities {
   Core& core_;
   std::unique_ptr<os::EventLoop::Timer> timer_;
   bool timer_set_ = false;
+  int64_t calculated_ = 0;  // when: ages are shown as of then
 };
 
 }  // namespace minke::engine

@@ -177,6 +177,25 @@ Status set_accounts(const Given& given) {
   return {};
 }
 
+Status set_qos(const Given& given) {
+  bool denied = given.record.qos_denied();
+  set_names(given.record.mutable_qos(), denied, text::lower_case(given.value));
+  given.record.set_qos_denied(denied);
+  return {};
+}
+
+// Names that are denied begin with "-" in the record.
+Status set_allowed_partitions(const Given& given) {
+  auto& names = *given.record.mutable_allowed_partitions();
+  bool denied = !names.empty() && names[0].starts_with('-');
+  for (std::string& name : names)
+    if (denied) name.erase(0, 1);
+  set_names(&names, denied, given.value);
+  for (std::string& name : names)
+    if (denied) name.insert(0, 1, '-');
+  return {};
+}
+
 Status set_groups(const Given& given) {
   bool denied = false;
   set_names(given.record.mutable_groups(), denied, given.value);
@@ -217,6 +236,34 @@ Status set_to(const Given& given) {
   return {};
 }
 
+// "cpu=5,node=2,license/a=1": each as the field of its own.
+Status set_tres(const Given& given) {
+  std::string licenses;
+  for (const std::string_view term : text::split(given.value, ',')) {
+    const size_t equals = term.find('=');
+    const std::string_view name = term.substr(0, equals);
+    const std::string count(equals == std::string_view::npos ? "" : term.substr(equals + 1));
+    Status set;
+    if (text::is(name, "cpu")) {
+      set = set_core_count({given.record, given.place, "CoreCnt", count, given.now});
+    } else if (text::is(name, "node")) {
+      set = set_node_count({given.record, given.place, "NodeCnt", count, given.now});
+    } else if (text::starts_with_ignoring_case(name, "license/") && text::parse_unsigned(count, UINT32_MAX)) {
+      licenses.append(licenses.empty() ? "" : ",")
+          .append(name.substr(name.find('/') + 1))
+          .append(":" + count);
+    } else if (text::starts_with_ignoring_case(name, "gres/")) {
+      set = failure("GPUs are reserved with their nodes: Nodes, NodeCnt, or node= of TRES", kNotSupported);
+    } else {
+      set = failure("TRES=" + std::string(term), kInvalidTres);
+    }
+    if (!set) return set;
+  }
+  if (!licenses.empty()) given.record.set_licenses(licenses);
+  given.place.changed = true;
+  return {};
+}
+
 struct Known {
   std::string_view name;
   Status (*set)(const Given&);
@@ -231,6 +278,9 @@ constexpr Known kFields[] = {
     {"PartitionName", set_to<set_partition>},
     {"Users", set_users},
     {"Accounts", set_accounts},
+    {"QOS", set_qos},
+    {"AllowedPartitions", set_allowed_partitions},
+    {"TRES", set_tres},
     {"Flags", set_flags},
     {"Groups", set_groups},
     {"Licenses", set_to<set_licenses>},
@@ -239,6 +289,19 @@ constexpr Known kFields[] = {
 };
 
 }  // namespace
+
+Status check_flags(const ReservationRecord& record) {
+  const auto has_one_of = [&](auto... flags) { return (has_flag(record, flags) || ...); };
+  int periods = 0;
+  for (const char* period : {"HOURLY", "DAILY", "WEEKDAY", "WEEKEND", "WEEKLY"})
+    periods += has_flag(record, period) ? 1 : 0;
+  if (periods > 1) return failure("it can recur in one way only", kNotSupported);
+  if (periods != 0 && has_flag(record, "TIME_FLOAT"))
+    return failure("one that floats does not recur", kNotSupported);
+  if (has_one_of("REPLACE", "REPLACE_DOWN") && has_one_of("STATIC", "MAINT"))
+    return failure("REPLACE and REPLACE_DOWN do not go with STATIC_ALLOC or MAINT", kNotSupported);
+  return {};
+}
 
 Status apply_reservation_field(ReservationRecord& record, const api::Field& field, int64_t now,
                                ReservationPlace& place) {

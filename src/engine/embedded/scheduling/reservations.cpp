@@ -1,10 +1,14 @@
 #include "engine/embedded/scheduling/reservations.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "api/field.pb.h"
 #include "api/updates.pb.h"
+#include "engine/embedded/accounts/accounts.h"
 #include "engine/embedded/accounts/users.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/scheduling/nodes.h"
@@ -12,6 +16,9 @@
 #include "model/error.h"
 #include "model/job_spec.pb.h"
 #include "model/lasting_state.pb.h"
+#include "os/detached.h"
+#include "os/helper_program.h"
+#include "os/log.h"
 #include "sched/request.h"
 #include "store/loaded_rows.h"
 #include "store/tables.h"
@@ -55,6 +62,8 @@ void Reservations::restore(store::LoadedRows& rows) {
   for (const ReservedJob& choice : rows.read(store::kReservedJobs))
     chosen_[choice.job_id()] = choice.reservation();
   std::sort(records_.begin(), records_.end(), [](const auto& a, const auto& b) { return a.id() < b.id(); });
+  for (const ReservationRecord& record : records_)
+    if (!floats(record) && record.start_time() <= core_.now()) begun_[record.id()] = record.start_time();
 }
 
 bool Reservations::meets(const ReservationRecord& record, const ReservationRecord& other) const {
@@ -125,17 +134,22 @@ Status Reservations::admits(const JobSpec& spec, uint32_t uid) const {
 Status Reservations::admits_to(const ReservationRecord& record, const JobSpec& spec, uint32_t uid) const {
   if (floats(record)) return failure("reservation " + record.name() + " never begins", kReservationAccess);
   const std::string user = core_.state.user_name(uid);
-  const bool named_user = contains(record.users(), user);
-  const bool named_account = contains(record.accounts(), spec.account());
-  // A denial always applies; of the lists that allow, one is enough.
-  const bool denied = (record.users_denied() && named_user) || (record.accounts_denied() && named_account);
-  const bool allowed = (!record.users_denied() && named_user) ||
-                       (!record.accounts_denied() && named_account) ||
-                       (!record.groups().empty() && is_in_group(uid, record.groups()));
-  const bool any_allows = (!record.users().empty() && !record.users_denied()) ||
-                          (!record.accounts().empty() && !record.accounts_denied()) ||
-                          !record.groups().empty();
-  if (denied || (any_allows && !allowed))
+  const auto partitions =
+      names_of(spec.partition().empty() ? core_.nodes->default_partition().name() : spec.partition());
+  const bool in_partition = std::any_of(partitions.begin(), partitions.end(), [&](const std::string& one) {
+    return contains(record.allowed_partitions(), one) || contains(record.allowed_partitions(), "-" + one);
+  });
+  const bool denies_partitions =
+      !record.allowed_partitions().empty() && record.allowed_partitions(0).starts_with('-');
+  // Each list that is given must admit it: it names those who may, or those who may not.
+  const auto admits = [](const auto& list, bool denies, bool named) {
+    return list.empty() || denies != named;
+  };
+  if (!admits(record.users(), record.users_denied(), contains(record.users(), user)) ||
+      !admits(record.accounts(), record.accounts_denied(), contains(record.accounts(), spec.account())) ||
+      !admits(record.qos(), record.qos_denied(), contains(record.qos(), spec.qos())) ||
+      !admits(record.allowed_partitions(), denies_partitions, in_partition) ||
+      (!record.groups().empty() && !is_in_group(uid, record.groups())))
     return failure("reservation " + record.name() + " is not for this user", kReservationAccess);
   return {};
 }
@@ -185,7 +199,6 @@ Status Reservations::settle_times(const api::UpdateReservationRequest& request, 
   if (record.start_time() != start_before && record.start_time() < core_.now() - kGrace)
     return failure("its start has passed", kInvalidTimeValue);
   if (!floats(record)) return {};
-  if (period_of(record) != 0) return failure("one that floats does not recur", kNotSupported);
   if (std::any_of(request.fields().begin(), request.fields().end(), [](const api::Field& field) {
         return text::equals_ignoring_case(field.name(), "EndTime");
       }))
@@ -225,9 +238,16 @@ Status Reservations::apply(const api::UpdateReservationRequest& request, Reserva
   place.changed = record.shares().empty();
   const int64_t start_before = record.start_time();
   if (const Status applied = apply_fields(request, record, place); !applied) return applied;
+  if (const Status agree = check_flags(record); !agree) return agree;
   if (const Status settled = settle_times(request, record, start_before); !settled) return settled;
-  if (record.users().empty() && record.accounts().empty() && record.groups().empty())
+  if (record.users().empty() && record.accounts().empty() && record.groups().empty() &&
+      record.qos().empty() && record.allowed_partitions().empty())
     return failure("", kReservationEmpty);
+  for (const std::string& qos : record.qos())
+    if (core_.accounts->book().qos(qos) == nullptr) return failure("there is no QOS " + qos, kInvalidQos);
+  for (const std::string& partition : record.allowed_partitions())
+    if (core_.nodes->find_partition(partition.substr(partition.starts_with('-') ? 1 : 0)) == nullptr)
+      return failure("there is no partition " + partition, kInvalidPartitionName);
   if (const Status licenses = check_licenses(record); !licenses) return licenses;
   return settle_place(place, record);
 }
@@ -299,12 +319,34 @@ bool Reservations::is_given_up(const ReservationRecord& record) {
   return core_.now() - since >= record.purge_seconds();
 }
 
+void Reservations::run_programs(const std::vector<std::string>& programs, const std::string& name) const {
+  for (const std::string& program : programs) {
+    os::log_info("reservation " + name + ": " + program);
+    const auto started = os::start_detached(
+        {.argv = os::helper_command(
+             os::Helper::kTriggerProgram,
+             {std::to_string(::geteuid()), std::to_string(::getegid()), program, name, core_.config.home}),
+         .log_path = "/dev/null",
+         .without_variables = {"SLURM_*"}});
+    if (!started) os::log_error(program + " is not run: " + started.error().message);
+  }
+}
+
+void Reservations::note_begin(const ReservationRecord& record) {
+  if (floats(record) || !is_active(record)) return;
+  int64_t& told = begun_[record.id()];
+  if (std::exchange(told, record.start_time()) != record.start_time())
+    run_programs(core_.config.prologs.resv_prolog, record.name());
+}
+
 void Reservations::advance() {
   const int64_t now = core_.now();
   std::vector<std::string> over;
   for (ReservationRecord& record : records_) {
+    note_begin(record);
     if (!is_given_up(record) && (floats(record) || record.end_time() > now)) continue;
     idle_since_.erase(record.id());
+    run_programs(core_.config.prologs.resv_epilog, record.name());
     const std::vector<Job*> running = jobs_in(record.name(), true);
     if (!has_flag(record, "FLEX")) {
       for (Job* job : running) core_.cluster_events.tell(&ClusterListener::reservation_ended, *job);

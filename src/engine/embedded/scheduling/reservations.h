@@ -125,11 +125,15 @@ class Reservations : public JobListener {
   // Whether a reservation with PURGE_COMP has had no jobs for as long as that says.
   bool is_given_up(const model::ReservationRecord& record);
   void remove(const std::string& name);
+  // ResvProlog, ResvEpilog: with the reservation's name, and the daemon's rights.
+  void run_programs(const std::vector<std::string>& programs, const std::string& name) const;
+  void note_begin(const model::ReservationRecord& record);
 
   Core& core_;
   std::vector<model::ReservationRecord> records_;
   std::map<uint32_t, std::string> chosen_;  // by job, for running jobs that name several
   std::map<uint32_t, int64_t> idle_since_;  // by id, for reservations with PURGE_COMP
+  std::map<uint32_t, int64_t> begun_;       // by id: the start for which ResvProlog has run
   std::unique_ptr<os::EventLoop::Timer> timer_;
 };
 
@@ -144,6 +148,8 @@ struct ReservationPlace {
 // CoreCnt. Pure, except that it looks up users.
 Status apply_reservation_field(model::ReservationRecord& record, const api::Field& field, int64_t now,
                                ReservationPlace& place);
+// Whether its flags can stand together.
+Status check_flags(const model::ReservationRecord& record);
 using sched::floats;
 using sched::has_flag;
 using sched::move_on;

@@ -77,7 +77,12 @@ Status Scheduling::check(const model::JobSpec& spec, std::string& partitions) co
 uint32_t Scheduling::time_limit_of(const model::JobSpec& spec) const {
   const auto names = make_submission(0, spec, core_.nodes->default_partition().name()).partitions;
   const auto request = request_for(spec, names.front(), 0);
-  return request ? request->time_limit_minutes : kUnlimited;
+  if (request) return request->time_limit_minutes;
+  if (spec.has_time_limit_minutes()) return spec.time_limit_minutes();
+  const model::PartitionRecord* partition = core_.nodes->find_partition(names.front());
+  if (partition == nullptr) return kUnlimited;
+  return partition->default_time_minutes() != 0 ? partition->default_time_minutes()
+                                                : partition->max_time_minutes();
 }
 
 void Scheduling::apply_limits(const Job& job, const model::JobSpec& spec, sched::Request& request) const {
@@ -112,7 +117,7 @@ void Scheduling::wait(Job& job, model::StateReason reason) {
 bool Scheduling::begins_later(const Job& job) const {
   const int64_t now = core_.now();
   if (job.eligible_time <= now) return false;
-  if (job.submission->brief_spec().begin_time > now) return true;
+  if (!job.submission->cron.empty() || job.submission->brief_spec().begin_time > now) return true;
   return job.restarts > 0 && job.eligible_time - now <= int64_t{core_.config.requeue_delay_seconds};
 }
 
@@ -140,11 +145,23 @@ std::optional<model::StateReason> Scheduling::obstacle(Job& job) const {
   return std::nullopt;
 }
 
+// What waits for its turn to count has the priority that it would have now, as in Slurm.
+void Scheduling::foresee_priority(Job& job) {
+  constexpr uint32_t kNotKnown = 1;
+  if (job.priority != kNotKnown || job.fixed_priority || !core_.priorities->multifactor()) return;
+  const model::JobSpec spec = job.submission->spec();
+  const auto request = first_request(spec, job.submission->partitions, job.time_limit_minutes);
+  if (request) core_.priorities->enter(job, spec, *request);
+}
+
 void Scheduling::update(Job& job) {
   RequestGuard::changing();
   using namespace model;
   if (job.het_job_id != 0) return update_components(job);
-  if (const auto reason = obstacle(job)) return wait(job, *reason);
+  if (const auto reason = obstacle(job)) {
+    foresee_priority(job);
+    return wait(job, *reason);
+  }
   remove(job);
   const JobSpec spec = job.submission->spec();
   const std::vector<sched::HoldId> reservations = core_.reservations->choices(spec, job.uid);
@@ -397,6 +414,13 @@ void Scheduling::take_place(Job& job, const std::string& partition, const sched:
                             int64_t expected_end) {
   Details& details = job.need_details();
   details.nodes = sched::to_model(machine_.layout(), placement);
+  details.licenses_alloc.clear();
+  if (job.submission->spec().licenses().find('|') != std::string::npos) {
+    for (const sched::LicenseShare& share : placement.licenses) {
+      details.licenses_alloc +=
+          machine_.layout().licenses()[share.license].name + ":" + std::to_string(share.count);
+    }
+  }
   number_cpus(job);
   details.script_node = job.submission->chooses_script_node ? script_node_of(job, placement) : 0;
   details.partition = partition;

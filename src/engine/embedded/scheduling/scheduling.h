@@ -66,7 +66,7 @@ class Scheduling : public JobListener, public ClusterListener {
   void layout_changed() override;
 
   void job_started(Job& job, Start start) override;
-  void job_freed(Job& job, int64_t) override { release(job); }
+  void job_freed(Job& job, int64_t end_time) override;
   void job_left_queue(Job& job) override { remove(job); }
   // A suspended job lends its processors until it goes on, and keeps everything else. When it goes on, the
   // processors may be used twice for a while.
@@ -126,6 +126,7 @@ class Scheduling : public JobListener, public ClusterListener {
   uint64_t enter_hypothetically(Job& job, sched::Request& request) const;
   void wait(Job& job, model::StateReason reason);
   int64_t core_now() const;
+  void foresee_priority(Job& job);
   // The request in the first partition that could take it; the error is that of the last partition.
   Result<sched::Request> first_request(const model::JobSpec& spec, const std::vector<std::string>& partitions,
                                        uint32_t time_limit_minutes) const;

@@ -36,9 +36,8 @@ std::vector<std::pair<std::string, uint32_t>> licenses_here(const Core& core) {
 
 std::vector<sched::LicenseShare> Scheduling::licenses_of(const Job& job) const {
   std::vector<sched::LicenseShare> held;
-  const auto wanted = text::parse_licenses(job.submission->spec().licenses());
-  if (!wanted) return held;
-  for (const auto& [name, count] : *wanted) {
+  const std::string allocated = job.details ? job.details->licenses_alloc : "";
+  for (const auto& [name, count] : text::held_licenses(job.submission->spec().licenses(), allocated)) {
     if (const auto license = machine_.layout().find_license(name)) held.push_back({*license, count});
   }
   return held;
@@ -92,6 +91,12 @@ void Scheduling::release(const Job& job) {
   machine_.release(*placement);
   cpu_numbers_.give_back(job.id);
   request_pass();
+}
+
+void Scheduling::job_freed(Job& job, int64_t end_time) {
+  release(job);
+  if (!job.details) return;
+  for (const model::NodeAllocation& node : job.details->nodes) core_.nodes->job_left(node.node(), end_time);
 }
 
 void Scheduling::time_limit_changed(const Job& job) {

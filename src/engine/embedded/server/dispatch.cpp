@@ -15,6 +15,7 @@
 #include "engine/embedded/answers/long_queries.h"
 #include "engine/embedded/answers/tested_submission.h"
 #include "engine/embedded/core.h"
+#include "engine/embedded/life_cycle/crontabs.h"
 #include "engine/embedded/scheduling/nodes.h"
 #include "engine/embedded/scheduling/reservations.h"
 #include "engine/embedded/scheduling/submission_forecast.h"
@@ -111,6 +112,9 @@ struct Dispatch::Table {
       {Message::kRequestSoftware, &Dispatch::request_software},
       {Message::kAnswerSoftware, &Dispatch::answer_software},
       {Message::kQuerySoftware, &Dispatch::show_software},
+      {Message::kQueryCrontab, &Dispatch::show_crontab},
+      {Message::kUpdateCrontab, &Dispatch::update_crontab},
+      {Message::kRemoveCrontab, &Dispatch::remove_crontab},
   };
   static const Row* find(RequestKind kind) {
     const auto row =
@@ -281,6 +285,23 @@ void Dispatch::answer_software(Request& request) {
   confirm(request, core_.software_requests->answer(request.message.answer_software(), request.uid()));
 }
 
+void Dispatch::update_crontab(Request& request) {
+  core_.crontabs->update(
+      request.message.update_crontab(), request.peer(), submitting_,
+      [this, requester = request.requester, key = request.message.key(), uid = request.uid()](auto reply) {
+        if (!reply) return requester.fail(reply.error());
+        core_.answered->note(key, uid, *reply);
+        core_.committer.when_stored([requester, reply = *reply](const Status& stored) {
+          if (!stored) return requester.fail(stored.error());
+          requester.send_action(reply);
+        });
+      });
+}
+
+void Dispatch::remove_crontab(Request& request) {
+  confirm(request, core_.crontabs->remove(request.message.remove_crontab().uid(), request.uid()));
+}
+
 void Dispatch::reconfigure(Request& request) {
   confirm(request, hooks_.reconfigure());
 }
@@ -367,6 +388,14 @@ void Dispatch::show_triggers(Request& request) {
 void Dispatch::show_software(Request& request) {
   rpc::ServerMessage answer;
   core_.software_requests->query(request.uid(), *answer.mutable_software());
+  request.requester.send(answer, true);
+}
+
+void Dispatch::show_crontab(Request& request) {
+  rpc::ServerMessage answer;
+  const Status shown =
+      core_.crontabs->query(request.message.query_crontab().uid(), request.uid(), *answer.mutable_crontab());
+  if (!shown) return request.requester.fail(shown.error());
   request.requester.send(answer, true);
 }
 

@@ -82,6 +82,8 @@ class Dispatch {
   void clear_triggers(Request& request);
   void request_software(Request& request);
   void answer_software(Request& request);
+  void update_crontab(Request& request);
+  void remove_crontab(Request& request);
   void reconfigure(Request& request);
   void shut_down(Request& request);
   void show_status(Request& request);
@@ -99,6 +101,7 @@ class Dispatch {
   void show_accounts(Request& request);
   void show_triggers(Request& request);
   void show_software(Request& request);
+  void show_crontab(Request& request);
   void explain(Request& request);
 
   // Answers a request that was carried out under its key before.

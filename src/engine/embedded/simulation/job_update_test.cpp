@@ -84,7 +84,7 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"Licenses", "", "matlab", kJobNotPending}, Row{"StartTime", "now+1hour", "never", kJobNotPending},
         Row{"Dependency", "", "afterok:x", kJobNotPending},
         Row{"ReservationName", "", "beach", kJobNotPending}, Row{"Requeue", "0", "perhaps", kDone},
-        Row{"Nice", "100", "kind", kJobFinished}, Row{"Priority", "12", "high", kDone}),
+        Row{"Nice", "100", "kind", kDone}, Row{"Priority", "12", "high", kDone}),
     [](const testing::TestParamInfo<Row>& info) {
       return std::string(info.param.name) + std::to_string(info.index);
     });

@@ -36,6 +36,15 @@ class Listing : public RequestTest {
     }
     return all;
   }
+  // The machine is busy: what is submitted now waits for its turn.
+  void occupy() {
+    const uint32_t job = submit(kRoot, [](JobSpec& spec) {
+      spec.set_exclusive(true);
+      spec.set_min_nodes(3);
+      spec.set_max_nodes(3);
+    });
+    ASSERT_EQ(state(job), JOB_RUNNING);
+  }
   void run_steps(uint32_t job, int count) {
     for (int i = 0; i < count; ++i) {
       rpc::RequestEnvelope message;
@@ -58,8 +67,8 @@ class Listing : public RequestTest {
 
 TEST_F(Listing, PrioritiesOfAllThatWaitAreShownOnce) {
   start("", "[priority]\ntype = \"multifactor\"\n");
-  for (int i = 0; i < kMany; ++i)
-    ASSERT_NE(submit(kAlice, [](JobSpec& spec) { spec.set_begin_time(int64_t{1} << 40); }), 0u);
+  occupy();
+  for (int i = 0; i < kMany; ++i) ASSERT_NE(submit(kAlice), 0u);
   rpc::RequestEnvelope message;
   message.body<api::QueryPrioritiesRequest>();
   const rpc::AnswerEnvelope all = merged(message);
@@ -76,10 +85,11 @@ TEST_F(Listing, PrioritiesOfAllThatWaitAreShownOnce) {
 }
 
 TEST_F(Listing, PrioritiesAreOfThoseWhoWaitForTheirTurnAndOfThatPartition) {
+  occupy();
   submit(kAlice, [](JobSpec& spec) { spec.set_hold(true); });
+  submit(kAlice, [](JobSpec& spec) { spec.set_begin_time(int64_t{1} << 40); });
   const uint32_t there = submit(kBob, [](JobSpec& spec) {
     spec.set_partition("main,short");
-    spec.set_begin_time(int64_t{1} << 40);
     spec.set_time_limit_minutes(10);
   });
   rpc::RequestEnvelope message;

@@ -95,9 +95,9 @@ const Row kRows[] = {
     {"CancelRunning", cancel, !kHeld, !kSuspended, kSoon, kAlreadyDone, JOB_CANCELLED},
     {"CancelWaiting", cancel, kHeld, !kSuspended, kSoon, kAlreadyDone, JOB_CANCELLED},
     {"Release", release, kHeld, !kSuspended, kSoon, 0, JOB_RUNNING},
-    {"ReleaseThenItEnded", release, kHeld, !kSuspended, kAfterItsEnd, kAlreadyDone, JOB_COMPLETE},
+    {"ReleaseThenItEnded", release, kHeld, !kSuspended, kAfterItsEnd, kJobFinished, JOB_COMPLETE},
     {"Hold", hold, kHeld, !kSuspended, kSoon, 0, JOB_PENDING},
-    {"HoldThenItEnded", hold, !kHeld, !kSuspended, kAfterItsEnd, kAlreadyDone, JOB_COMPLETE},
+    {"HoldThenItEnded", hold, !kHeld, !kSuspended, kAfterItsEnd, kJobFinished, JOB_COMPLETE},
     {"RequeueAndItWaits", requeue, !kHeld, !kSuspended, 1, kJobPending, JOB_PENDING, 1},
     {"RequeueAndItRunsAgain", requeue, !kHeld, !kSuspended, kRunsAgain, 0, JOB_RUNNING, 1},
     {"RequeueAndItHasEndedAgain", requeue, !kHeld, !kSuspended, kAfterItsEnd, 0, JOB_COMPLETE, 1},
@@ -280,7 +280,7 @@ TEST(ResentInVain, AHeldJobThatWasCancelledIsNotReleased) {
   EXPECT_EQ(one.outcome_of(cancel(job_id)), 0u);
   rpc::ClientMessage again = release(job_id);
   again.set_first_sent(sent);
-  EXPECT_EQ(one.outcome_of(again), uint32_t{kAlreadyDone});
+  EXPECT_EQ(one.outcome_of(again), uint32_t{kJobFinished});
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 
 #include "api/actions.pb.h"
 #include "api/job_filter.pb.h"
+#include "engine/embedded/scheduling/nodes.h"
 #include "engine/embedded/simulation/request_test.h"
 #include "model/error.h"
 
@@ -284,6 +285,39 @@ TEST_F(ReservationsTest, WhoIsKeptOut) {
   EXPECT_NE(submit(kRoot, in), 0u);
   EXPECT_EQ(update_it("r", {{"Users", ""}, {"Groups", ""}, {"Accounts", "-lab"}}), 0u) << what_was_said();
   EXPECT_NE(submit(kAlice, in), 0u);
+}
+
+TEST_F(ReservationsTest, EachListThatIsGivenMustAdmit) {
+  ASSERT_EQ(create("q", {{"Nodes", "n1"}, {"QOS", "normal"}}), 0u) << what_was_said();
+  const auto with = [](const char* qos) {
+    return [qos](JobSpec& spec) {
+      spec.set_reservation("q");
+      spec.set_qos(qos);
+    };
+  };
+  const auto refused = static_cast<uint32_t>(kReservationAccess);
+  EXPECT_EQ(outcome(kRoot, submission(with(""))), refused);
+  EXPECT_EQ(outcome(kAlice, submission(with("normal"))), refused);  // it is root's
+  EXPECT_NE(submit(kRoot, with("normal")), 0u) << what_was_said();
+  EXPECT_EQ(update_it("q", {{"QOS", "-normal"}}), 0u) << what_was_said();
+  EXPECT_EQ(outcome(kRoot, submission(with("normal"))), refused);
+  EXPECT_NE(submit(kRoot, with("")), 0u) << what_was_said();
+  const std::string partition = core().nodes->default_partition().name();
+  EXPECT_EQ(update_it("q", {{"AllowedPartitions", "-" + partition}}), 0u) << what_was_said();
+  EXPECT_EQ(outcome(kRoot, submission(with(""))), refused);
+  EXPECT_EQ(update_it("q", {{"AllowedPartitions", partition}}), 0u) << what_was_said();
+  EXPECT_NE(submit(kRoot, with("")), 0u) << what_was_said();
+  EXPECT_EQ(update_it("q", {{"QOS", "nosuch"}}), static_cast<uint32_t>(kInvalidQos));
+  EXPECT_EQ(update_it("q", {{"AllowedPartitions", "nosuch"}}), static_cast<uint32_t>(kInvalidPartitionName));
+}
+
+TEST_F(ReservationsTest, TresStandForFieldsOfTheirOwn) {
+  EXPECT_EQ(create("t", {{"TRES", "node=2"}}), 0u) << what_was_said();
+  EXPECT_EQ(nodes_of("t").size(), 2u);
+  EXPECT_EQ(create("c", {{"TRES", "cpu=1"}}), 0u) << what_was_said();
+  EXPECT_EQ(find("c")->core_count(), 1u);
+  EXPECT_EQ(create("g", {{"TRES", "gres/gpu=1"}}), static_cast<uint32_t>(kNotSupported));
+  EXPECT_EQ(create("x", {{"TRES", "nonsense"}}), static_cast<uint32_t>(kInvalidTres));
 }
 
 TEST_F(ReservationsTest, WhatItCannotHoldIsRefusedAtOnce) {

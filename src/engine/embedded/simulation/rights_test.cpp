@@ -28,6 +28,8 @@ struct Jobs {
   uint32_t running = 0, ended = 0;
 };
 
+constexpr uint32_t kOwner = 61000;  // Alice
+
 struct Row {
   RequestKind kind;
   uint32_t owner, stranger;
@@ -156,6 +158,13 @@ const Row kTable[] = {
     for_operators(Message::kAnswerSoftware,
                   [](Message& m, const Jobs&) { m.mutable_answer_software()->set_id(1); }),
     for_all(Message::kQuerySoftware, [](Message& m, const Jobs&) { m.mutable_query_software(); }),
+    {Message::kQueryCrontab, kDone, kInvalidUserId, kInvalidUserId, kDone, kDone,
+     [](Message& m, const Jobs&) { m.mutable_query_crontab()->set_uid(kOwner); }},
+    // This machine does not know the owner, as whom the jobs would run.
+    {Message::kUpdateCrontab, kDone, kInvalidUserId, kInvalidUserId, kInvalidUserId, kInvalidUserId,
+     [](Message& m, const Jobs&) { m.mutable_update_crontab()->set_uid(kOwner); }},
+    {Message::kRemoveCrontab, kDone, kInvalidUserId, kInvalidUserId, kInvalidUserId, kDone,
+     [](Message& m, const Jobs&) { m.mutable_remove_crontab()->set_uid(kOwner); }},
 };
 
 class RightsTest : public RequestTest {

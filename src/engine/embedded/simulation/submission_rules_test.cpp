@@ -148,16 +148,17 @@ TEST_F(SubmissionRules, OneOfAName) {
 }
 
 TEST_F(SubmissionRules, DependenciesThatCannotBe) {
-  const auto on = [](uint32_t job) {
-    return [job](JobSpec& spec) {
+  const auto on = [](uint32_t job, DependencyType type) {
+    return [job, type](JobSpec& spec) {
       Dependency& term = *spec.add_dependencies();
-      term.set_type(AFTER_OK);
+      term.set_type(type);
       term.set_job_id(job);
     };
   };
-  EXPECT_EQ(refused(kAlice, on(0)), static_cast<uint32_t>(kDependency));
-  // One that nobody knows any more is no reason to wait.
-  const uint32_t job = submit(kAlice, on(4711));
+  EXPECT_EQ(refused(kAlice, on(0, AFTER_OK)), static_cast<uint32_t>(kDependency));
+  // How one ended that nobody knows any more cannot be told; that it has ended is no reason to wait.
+  EXPECT_EQ(refused(kAlice, on(4711, AFTER_OK)), static_cast<uint32_t>(kDependency));
+  const uint32_t job = submit(kAlice, on(4711, AFTER_ANY));
   EXPECT_EQ(state(job), JOB_RUNNING);
 }
 

@@ -200,7 +200,10 @@ Submission make_submission(uint32_t spec_id, const model::JobSpec& spec,
   submission.overcommit = spec.overcommit();
   submission.chooses_script_node = !spec.batch_features().empty();
   submission.deadline = spec.deadline();
-  submission.warning_signal = spec.warning_signal().number();
+  submission.cron = spec.cron().spec();
+  constexpr uint32_t kLastSignal = 64;  // a job may ask for one that there is not: nothing is sent
+  const uint32_t asked = spec.warning_signal().number();
+  submission.warning_signal = asked > kLastSignal ? 0 : asked;
   submission.warning_seconds = spec.warning_signal().seconds_before_end();
   submission.warning_batch_only = spec.warning_signal().batch_only();
   if (!spec.mail_type().empty()) submission.mail_types = text::parse_mail_types(spec.mail_type());

@@ -59,6 +59,7 @@ struct Submission {
   uint32_t warning_seconds = 0;      // before the time limit
   bool warning_batch_only = false;
   uint16_t mail_types = 0;  // text::MailType
+  std::string cron;         // the times of a crontab's job (text/cron.h); empty: it is of none
 
   model::JobSpec spec() const;
   BriefSpec brief_spec() const;  // ten times cheaper than spec()
@@ -88,10 +89,11 @@ struct Details {
   std::string reason_detail;
   std::vector<model::Dependency> dependencies;  // with their current state
   google::protobuf::RepeatedPtrField<model::NodeAllocation> nodes;
-  int script_node = 0;    // index of the node that runs the script
-  std::string partition;  // the one it runs in
-  model::Usage usage;     // of its ended steps
-  double billing = 0;     // billing units of its resources; 0: its number of CPUs
+  int script_node = 0;         // index of the node that runs the script
+  std::string partition;       // the one it runs in
+  std::string licenses_alloc;  // which it got, where it requested "a|b"; else empty
+  model::Usage usage;          // of its ended steps
+  double billing = 0;          // billing units of its resources; 0: its number of CPUs
   Owner owner;
   std::unique_ptr<OwnerWatch> owner_watch;
   std::unique_ptr<os::EventLoop::Timer> terminate_timer;  // for telling its processes to end
@@ -160,7 +162,8 @@ struct Job {
   model::StateReason reason = model::WAIT_NO_REASON;
   bool completing = false;
   bool configuring =
-      false;  // it has its nodes, and PrologSlurmctld runs (engine/embedded/launching/prologs.h)
+      false;             // it has its nodes, and PrologSlurmctld runs (engine/embedded/launching/prologs.h)
+  bool stopped = false;  // runs, but SIGSTOP holds its processes until SIGCONT
   bool requeue_allowed = true;
   bool closes_record = false;   // was the last task of a record of several, and has its id
   bool queued = false;          // in the scheduler's queue

@@ -241,6 +241,7 @@ void State::write_record(const Job& job, model::JobRecord& record) {
   record.set_state(job.state);
   record.set_completing(job.completing);
   record.set_configuring(job.configuring && job.state == model::JOB_RUNNING);
+  record.set_stopped(job.stopped && job.state == model::JOB_RUNNING);
   record.set_reason(job.reason);
   record.set_exit_code(job.exit_code);
   record.set_derived_exit_code(job.derived_exit_code);
@@ -263,6 +264,7 @@ void State::write_record(const Job& job, model::JobRecord& record) {
     record.set_suspend_time(details.suspend_time);
     record.set_suspended_seconds(details.suspended_seconds);
     record.set_pre_suspend_seconds(details.pre_suspend_seconds);
+    record.set_licenses_alloc(details.licenses_alloc);
     *record.mutable_usage() = details.usage;
     record.set_billing(details.billing);
     record.set_next_step_id(details.next_step_id);
@@ -331,6 +333,7 @@ std::unique_ptr<Job> State::job_of(const store::JobRow& row, std::shared_ptr<con
   job->reason = record.reason();
   job->completing = record.completing();
   job->configuring = record.configuring();
+  job->stopped = record.stopped();
   job->requeue_allowed = record.requeue_allowed();
   job->committed = true;
   job->submit_time = record.submit_time();
@@ -352,6 +355,7 @@ std::unique_ptr<Job> State::job_of(const store::JobRow& row, std::shared_ptr<con
     details.suspend_time = record.suspend_time();
     details.suspended_seconds = record.suspended_seconds();
     details.pre_suspend_seconds = record.pre_suspend_seconds();
+    details.licenses_alloc = record.licenses_alloc();
     if (!row.owner.empty()) details.owner = parse_owner(row.owner);
   }
   return job;

@@ -56,10 +56,11 @@ api::HetStep whole_of(const Job& job, const api::StepSpec& spec, const StepRecor
 // The environment variables that all tasks of the step share.
 std::vector<std::string> common_variables(const api::StepSpec& spec, const StepRecord& record,
                                           const api::HetStep& whole, const std::string& home,
-                                          const std::string& tmp_dir) {
+                                          const std::string& tmp_dir, int release) {
   const std::string tasks = std::to_string(whole.tasks());
   std::vector<std::string> common = {
       "MINKE_HOME=" + home,
+      "MINKE_CLUSTER=embedded",
       "SLURM_JOB_ID=" + std::to_string(whole.job_id()),
       "SLURM_JOBID=" + std::to_string(whole.job_id()),
       "SLURM_STEP_ID=" + std::to_string(record.step_id()),
@@ -75,18 +76,28 @@ std::vector<std::string> common_variables(const api::StepSpec& spec, const StepR
   };
   // A shell has the job's, for the steps that it begins.
   if (spec.interactive()) return common;
+  if (release >= kSlurm24) common.emplace_back("SLURMD_DEBUG=2");
   common.push_back("SLURM_TASKS_PER_NODE=" + whole.tasks_per_node());
   common.push_back("SLURM_NTASKS=" + tasks);
   common.push_back("SLURM_NPROCS=" + tasks);
   common.push_back("SLURM_NNODES=" + std::to_string(whole.nodes()));
+  if (!spec.container().empty()) common.push_back("SLURM_CONTAINER=" + spec.container());
   if (spec.has_cpus_per_task())
     common.push_back("SLURM_CPUS_PER_TASK=" + std::to_string(spec.cpus_per_task()));
   if (spec.has_ntasks_per_gpu())
     common.push_back("SLURM_NTASKS_PER_TRES=" + std::to_string(spec.ntasks_per_gpu()));
   if (spec.has_ntasks_per_node())
     common.push_back("SLURM_NTASKS_PER_NODE=" + std::to_string(spec.ntasks_per_node()));
+  if (release >= kSlurm24 && spec.has_ntasks_per_gpu() && spec.gpus_per_task_size() == 0 &&
+      spec.gpu_bind().empty()) {
+    const std::string bind = "TRES_BIND=gres/gpu:single:" + std::to_string(spec.ntasks_per_gpu());
+    common.push_back("SLURM_" + bind);
+    if (release >= kSlurm26) common.push_back("SLURMD_" + bind);
+  }
   if (spec.gpus_per_task_size() > 0) {
-    common.push_back("SLURMD_TRES_BIND=gpu:per_task:" + std::to_string(spec.gpus_per_task(0).count()));
+    const bool old = release < kSlurm24;
+    common.push_back(std::string("SLURMD_TRES_BIND=") + (old ? "gpu:" : "gres/gpu:") +
+                     "per_task:" + std::to_string(spec.gpus_per_task(0).count()));
   }
   return common;
 }
@@ -188,7 +199,10 @@ node::LaunchOrder Steps::order_of(const Job& job, const api::StepSpec& spec, con
   step.tag.SerializeToString(order.mutable_tag());
 
   const api::HetStep whole = whole_of(job, spec, record, layout);
-  std::vector<std::string> common = common_variables(spec, record, whole, core_.config.home, order.tmp_dir());
+  std::vector<std::string> common =
+      common_variables(spec, record, whole, core_.config.home, order.tmp_dir(), core_.config.slurm_release);
+  if (core_.config.slurm_release >= kSlurm26 && !spec.interactive())
+    common.push_back("SLURM_JOB_GROUP=" + core_.state.group_name(job.gid));
   core_.launching->add_common(job, spec.environment(), common);
   order.set_environment(
       environment::merge_environment(spec.environment(), common, core_.config.home + "/bin"));

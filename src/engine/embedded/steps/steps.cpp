@@ -52,6 +52,10 @@ Status check_step_texts(const api::StepSpec& spec) {
                           Text{"--gpu-bind", spec.gpu_bind(), kMostListBytes},
                           Text{"--cpu-bind", spec.cpu_bind(), kMostListBytes},
                           Text{"the command line", spec.submit_line(), kMostLineBytes},
+                          Text{"--container-id", spec.container_id(), kMostNameBytes},
+                          Text{"--input", spec.stdin_path(), kMostPathBytes},
+                          Text{"--output", spec.stdout_path(), kMostPathBytes},
+                          Text{"--error", spec.stderr_path(), kMostPathBytes},
                           Text{"--input", spec.stdin().path(), kMostPathBytes},
                           Text{"--output", spec.stdout().path(), kMostPathBytes},
                           Text{"--error", spec.stderr().path(), kMostPathBytes},
@@ -152,6 +156,8 @@ Status Steps::create_new(Job& running, Waiting waiting) {
       std::any_of(programs.begin(), programs.end(), [](const auto& one) { return one.argv().empty(); });
   if (request.spec().argv().empty() || nothing) return failure("no command", kInternal);
   if (const Status fit = check_step_texts(request.spec()); !fit) return fit;
+  if (job->submission->interactive && job->submission->spec().external())
+    return failure("an external job has no steps: others fill it", kNotSupported);
   for (const api::StepStream* stream :
        {&request.spec().stdin(), &request.spec().stdout(), &request.spec().stderr()}) {
     if (uint64_t{stream->first_descriptor()} + stream->descriptors() > waiting.descriptors.size()) {
@@ -270,6 +276,11 @@ Steps::Step& Steps::start(Job& job, Waiting waiting, const StepLayout& layout) {
   if (spec.has_time_limit_minutes()) record.set_time_limit_minutes(spec.time_limit_minutes());
   record.set_key(waiting.request.key());
   record.set_submit_line(spec.submit_line());
+  record.set_container(spec.container());
+  record.set_container_id(spec.container_id());
+  record.set_stdin_path(spec.stdin_path());
+  record.set_stdout_path(spec.stdout_path());
+  record.set_stderr_path(spec.stderr_path());
   record.set_distribution(distribution_name(spec, record));
   record.set_srun_host(own_host_name());
   record.set_srun_pid(static_cast<uint32_t>(waiting.owner.pid));

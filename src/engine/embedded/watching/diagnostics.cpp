@@ -92,7 +92,8 @@ void Diagnostics::job_ended(model::JobState state, model::StateReason reason) {
 }
 
 void Diagnostics::pass_made(const sched::PassResult& result, uint64_t queue_length, uint64_t microseconds) {
-  count_pass(passes_, result.tested, queue_length, microseconds, now_());
+  last_pass_ = now_();
+  count_pass(passes_, result.tested, queue_length, microseconds, last_pass_);
   if (result.backfill_tested == 0) return;
   count_pass(backfill_passes_, result.backfill_tested, queue_length, microseconds, now_());
   backfilled_ += result.backfilled;

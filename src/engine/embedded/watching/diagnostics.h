@@ -33,6 +33,7 @@ class Diagnostics {
   void job_ended(model::JobState state, model::StateReason reason);
   // Counts a scheduling pass over a queue of that length.
   void pass_made(const sched::PassResult& result, uint64_t queue_length, uint64_t microseconds);
+  int64_t last_pass() const { return last_pass_; }  // s since the epoch; 0: none yet
   // Counts a handled request of this kind. `microseconds` excludes later waiting.
   void request_handled(RequestKind kind, uint32_t uid, uint64_t microseconds);
 
@@ -48,6 +49,7 @@ class Diagnostics {
 
   std::function<int64_t()> now_;  // s since the epoch
   int64_t since_ = 0;
+  int64_t last_pass_ = 0;
   uint64_t submitted_ = 0, started_ = 0, completed_ = 0, canceled_ = 0, failed_ = 0;
   uint64_t backfilled_ = 0, backfilled_since_start_ = 0;
   api::CycleStatistics passes_, backfill_passes_;

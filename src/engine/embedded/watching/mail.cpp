@@ -114,6 +114,7 @@ void Mail::add_end(const Job& job) {
   const uint16_t types = job.submission->mail_types;
   const bool whole_array = job.array_job_id != 0 && (types & text::kMailArrayTasks) == 0;
   bool failed = job.state != JOB_COMPLETE && job.state != JOB_CANCELLED;
+  if (job.state == JOB_REQUEUED && !job.submission->cron.empty()) failed = job.exit_code != 0;
   const ArrayGroup* group = whole_array ? core_.state.find_array(job.array_job_id) : nullptr;
   if (group != nullptr) {
     if (!all_over(core_.state, *group)) return;

@@ -44,6 +44,7 @@ class Mail : public JobListener {
     if (wanted(job, text::kMailBegin)) job_began(job);
   }
   void job_requeued(Job& job) override {
+    if (!job.submission->cron.empty()) return job_ended(job, true);  // that was one of its runs
     if (wanted(job, text::kMailRequeue)) add(job, model::MAIL_REQUEUE);
   }
   void job_ended(Job& job, bool) override {

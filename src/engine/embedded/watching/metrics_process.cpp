@@ -11,6 +11,7 @@
 #include "os/detached.h"
 #include "os/helper_program.h"
 #include "os/log.h"
+#include "os/pipe.h"
 
 namespace minke::engine {
 
@@ -20,15 +21,14 @@ void MetricsProcess::start() {
   if (address_.empty()) return;
   static constexpr std::chrono::seconds kBeforeNextTry{10};
   if (!timer_) timer_ = core_.loop.make_timer([this] { start(); });
-  int pipe[2];
-  if (::pipe2(pipe, O_CLOEXEC) != 0) return timer_->set_after(kBeforeNextTry);
-  lifeline_.reset(pipe[1]);
-  const os::UniqueFd input(pipe[0]);
+  auto pipe = os::make_pipe();
+  if (!pipe) return timer_->set_after(kBeforeNextTry);
+  lifeline_ = std::move(pipe->writer);
   auto output = os::start_detached(
       {.argv = os::helper_command(os::Helper::kMetricsServer, {"--home", home, "--listen", address_}),
        .log_path = home + "/metrics.log",
        .without_variables = {"SLURM_*"},
-       .input = input.get()});
+       .input = pipe->reader.get()});
   if (!output) {
     os::log_warning("/metrics is not served: " + output.error().message);
     return timer_->set_after(kBeforeNextTry);

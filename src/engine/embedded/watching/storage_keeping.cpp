@@ -7,7 +7,7 @@
 #include <chrono>
 #include <cstdlib>
 
-#include "engine/embedded/core.h"
+#include "config/configuration.h"
 #include "os/detached.h"
 #include "os/helper_program.h"
 #include "os/log.h"
@@ -21,26 +21,27 @@ constexpr int64_t kLeastSeconds = 1, kMostSeconds = 24 * 3600, kAfterFailure = 6
 
 }  // namespace
 
-StorageKeeping::StorageKeeping(Core& core) : core_(core), timer_(core.loop.make_timer([this] { start(); })) {}
+StorageKeeping::StorageKeeping(os::EventLoop& loop, const config::Configuration& config)
+    : loop_(loop), config_(config), timer_(loop.make_timer([this] { start(); })) {}
 
 StorageKeeping::~StorageKeeping() = default;
 
 void StorageKeeping::start() {
-  const config::StorageConfiguration& config = core_.config.storage;
+  const config::StorageConfiguration& storage = config_.storage;
   timer_->cancel();
   std::vector<std::string> watcher, server;
-  if (::geteuid() == 0 && !config.profile.empty() && config.hold_jobs)
-    watcher = os::helper_command(
-        os::Helper::kStorageWatch,
-        {core_.config.home, core_.config.source_path, config.profile, config.root});  // what it depends on
-  if (os::is_shared(core_.config.home))
-    server = os::helper_command(os::Helper::kStageServer, {core_.config.tmp_root, core_.config.source_path});
+  if (::geteuid() == 0 && !storage.profile.empty() && storage.hold_jobs)
+    watcher =
+        os::helper_command(os::Helper::kStorageWatch, {config_.home, config_.source_path, storage.profile,
+                                                       storage.root, storage.keeper});  // what it depends on
+  if (os::is_shared(config_.home))
+    server = os::helper_command(os::Helper::kStageServer, {config_.tmp_root, config_.source_path});
   keep_running(watcher_, std::move(watcher));
   keep_running(stage_server_, std::move(server));
-  if (watch_ || config.profile.empty() || (!config.purge && !config.snapshots)) return;
+  if (watch_ || storage.profile.empty() || (!storage.purge && !storage.snapshots)) return;
   auto output = os::start_detached(
-      {.argv = os::helper_command(os::Helper::kStorageKeep, {core_.config.home, core_.config.source_path}),
-       .log_path = core_.config.home + "/storage.log",
+      {.argv = os::helper_command(os::Helper::kStorageKeep, {config_.home, config_.source_path}),
+       .log_path = config_.home + "/storage.log",
        .without_variables = {"SLURM_*"}});
   if (!output) {
     os::log_warning("storage is not kept: " + output.error().message);
@@ -49,7 +50,7 @@ void StorageKeeping::start() {
   output_ = std::move(*output);
   ::fcntl(output_.get(), F_SETFL, O_NONBLOCK);
   said_.clear();
-  watch_ = core_.loop.on_readable(output_.get(), [this] { on_output(); });
+  watch_ = loop_.on_readable(output_.get(), [this] { on_output(); });
 }
 
 void StorageKeeping::keep_running(Helper& helper, std::vector<std::string> command) {
@@ -59,20 +60,19 @@ void StorageKeeping::keep_running(Helper& helper, std::vector<std::string> comma
   helper.again.reset();
   helper.command = std::move(command);
   if (helper.command.empty()) return;
-  auto output = os::start_detached({.argv = helper.command,
-                                    .log_path = core_.config.home + "/storage.log",
-                                    .without_variables = {"SLURM_*"}});
+  auto output = os::start_detached(
+      {.argv = helper.command, .log_path = config_.home + "/storage.log", .without_variables = {"SLURM_*"}});
   if (!output) return try_later(helper);
   helper.output = std::move(*output);
   // It writes nothing; the end of file means that it has ended.
-  helper.watch = core_.loop.on_readable(helper.output.get(), [this, &helper] { try_later(helper); });
+  helper.watch = loop_.on_readable(helper.output.get(), [this, &helper] { try_later(helper); });
 }
 
 // Nothing depends on it: counting and copying are done when they are needed.
 void StorageKeeping::try_later(Helper& helper) {
   helper.watch.reset();
   helper.output.reset();
-  helper.again = core_.loop.make_timer([this, &helper] { keep_running(helper, helper.command); });
+  helper.again = loop_.make_timer([this, &helper] { keep_running(helper, helper.command); });
   helper.again->set_after(std::chrono::seconds(kAfterFailure));
 }
 

@@ -1,8 +1,8 @@
 // StorageKeeping: scheduled work on storage tiers: snapshots, and the purge of scratch.
 //
-// A separate process does it (minke storage-keep, cli/storage/keep.cpp), keeps its progress in its own files,
-// and says when it wants to be started again. The daemon only starts it, so that a hanging file system cannot
-// block the daemon. State's thread.
+// A separate process does it (minke storage-keep, helpers/storage_keep.cpp), keeps its progress in its own
+// files, and says when it wants to be started again. The daemon only starts it, so that a hanging file system
+// cannot block the daemon. State's thread.
 //
 // Another process, as root, counts the tiers' contents as they change (minke storage-watch). It ends when the
 // daemon no longer reads its output.
@@ -15,13 +15,16 @@
 #include "os/event_loop.h"
 #include "os/fd.h"
 
-namespace minke::engine {
+namespace minke::config {
+struct Configuration;
+}
 
-struct Core;
+namespace minke::engine {
 
 class StorageKeeping {
  public:
-  explicit StorageKeeping(Core& core);
+  // Both must outlive it. The configuration may change: start() reads it again.
+  StorageKeeping(os::EventLoop& loop, const config::Configuration& config);
   ~StorageKeeping();
 
   void start();  // call it when the daemon is ready, and after changes of the configuration
@@ -38,7 +41,8 @@ class StorageKeeping {
   void keep_running(Helper& helper, std::vector<std::string> command);
   void try_later(Helper& helper);
 
-  Core& core_;
+  os::EventLoop& loop_;
+  const config::Configuration& config_;
   os::UniqueFd output_;
   Helper watcher_, stage_server_;
   std::unique_ptr<os::EventLoop::Watch> watch_;

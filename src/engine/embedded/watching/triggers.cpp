@@ -43,7 +43,8 @@ bool is_of_job(const Trigger& trigger) {
 }
 
 bool is_about_nodes(TriggerEvent event) {
-  return event >= TRIGGER_NODE_UP && event <= TRIGGER_NODE_IDLE;
+  return (event >= TRIGGER_NODE_UP && event <= TRIGGER_NODE_IDLE) || event == TRIGGER_NODE_DRAINING ||
+         event == TRIGGER_NODE_RESUME;
 }
 
 bool names(const Trigger& trigger, const std::string& node) {
@@ -226,6 +227,7 @@ std::map<std::string, Triggers::Seen> Triggers::look() const {
     seen.down = is_down(node.state());
     seen.failing = node.state() == NODE_FAIL;
     seen.drained = node.state() == NODE_DRAIN && !is_busy;
+    seen.draining = node.state() == NODE_DRAIN && is_busy;
     const auto before = seen_.find(node.name());
     if (node.state() == NODE_IDLE && !is_busy)
       seen.idle_since =
@@ -244,6 +246,25 @@ void Triggers::nodes_changed() {
   });
 }
 
+bool Triggers::Seen::happened_since(const Seen& before, TriggerEvent event) const {
+  switch (event) {
+    case TRIGGER_NODE_UP:
+      return before.down && !down;
+    case TRIGGER_NODE_DOWN:
+      return down && !before.down;
+    case TRIGGER_NODE_DRAINED:
+      return drained && !before.drained;
+    case TRIGGER_NODE_DRAINING:
+      return draining && !before.draining;
+    case TRIGGER_NODE_FAIL:
+      return failing && !before.failing;
+    case TRIGGER_NODE_RESUME:
+      return before.refuses_jobs() && !refuses_jobs();
+    default:
+      return false;
+  }
+}
+
 void Triggers::check_nodes() {
   auto now = look();
   std::vector<std::pair<uint32_t, Nodes>> pulled;
@@ -252,12 +273,7 @@ void Triggers::check_nodes() {
     Nodes changed;
     for (const auto& [name, seen] : now) {
       const Seen& before = seen_[name];
-      const bool happened = trigger.event() == TRIGGER_NODE_UP        ? before.down && !seen.down
-                            : trigger.event() == TRIGGER_NODE_DOWN    ? seen.down && !before.down
-                            : trigger.event() == TRIGGER_NODE_DRAINED ? seen.drained && !before.drained
-                            : trigger.event() == TRIGGER_NODE_FAIL    ? seen.failing && !before.failing
-                                                                      : false;
-      if (happened && names(trigger, name)) changed.push_back(name);
+      if (seen.happened_since(before, trigger.event()) && names(trigger, name)) changed.push_back(name);
     }
     if (!changed.empty()) pulled.emplace_back(id, std::move(changed));
   }

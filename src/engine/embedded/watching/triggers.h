@@ -68,8 +68,11 @@ class Triggers : public JobListener {
   struct Seen {  // of a node at the last look
     bool down = false;
     bool drained = false;
+    bool draining = false;  // takes no jobs, but has some
     bool failing = false;
     int64_t idle_since = 0;  // 0: it is not idle
+    bool refuses_jobs() const { return down || drained || draining || failing; }
+    bool happened_since(const Seen& before, model::TriggerEvent event) const;
   };
   using Nodes = std::vector<std::string>;
   struct Program {  // a running program

@@ -1,0 +1,160 @@
+"""What do the portal's answers take, what does it cost at rest, and what do 500 open pages cost the daemon?
+
+A queue of waiting jobs is asked for as slurmrestd's clients do, beside slurmrestd where it is installed; both by the
+job. The pages' first load is what a browser fetches before it shows one.
+"""
+import contextlib
+import http.client
+import os
+import pathlib
+import re
+import shutil
+import socket
+import subprocess
+import time
+
+from context import Context, job_script
+from parts.rest import resident_kib, switches
+from parts.squeue import submit_singles, submit_singles_by_wire
+from peers.slurm import PATH
+from report import Report
+
+NAME = "portal"
+JOBS, PAGES = 10_000, 500
+
+
+class Portal:
+    """`minke portal` of a cluster, with the token that programs show."""
+
+    def __init__(self, cluster):
+        token = cluster.directory / "portal.token"
+        self.process = subprocess.Popen([str(cluster.program), "portal", "--port", "0", "--token-file", str(token)],
+                                        env=cluster.environment, stdout=subprocess.PIPE, text=True)
+        said = iter(self.process.stdout.readline, "")
+        self.port = next((int(found[1]) for line in said if (found := re.search(r"http://localhost:(\d+)/login", line))), None)
+        if self.port is None:
+            raise RuntimeError("the portal has not begun")
+        self.token = token.read_text().strip()
+
+    def get(self, path: str, **headers: str) -> bytes:
+        connection = http.client.HTTPConnection("localhost", self.port, timeout=120)
+        connection.request("GET", path, headers={"X-SLURM-USER-TOKEN": self.token} | headers)
+        answer = connection.getresponse()
+        content = answer.read()
+        connection.close()
+        if answer.status != 200:
+            raise RuntimeError(f"{path}: {answer.status} {content[:200]!r}")
+        return content
+
+    def close(self) -> None:
+        self.process.terminate()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+def first_load(portal: Portal) -> int:
+    """Bytes of the first page with all that it names, compressed; 0: this build has no pages."""
+    try:
+        page = portal.get("/")
+    except RuntimeError:
+        return 0
+    named = re.findall(r'(?:src|href)="(/[^"]+)"', page.decode())
+    return sum(len(portal.get(path, **{"Accept-Encoding": "gzip"})) for path in ["/", *named])
+
+
+def seconds_of(ask) -> float:
+    began = time.monotonic()
+    ask()
+    return time.monotonic() - began
+
+
+def processor_seconds(pid: int) -> float:
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def ask_slurmrestd(slurm, repeats: int, jobs: int, report: Report) -> None:
+    program = shutil.which("slurmrestd", path=PATH)
+    if program is None:
+        return report.skip("slurmrestd", "it is not installed")
+    place = slurm.directory / "restd.sock"
+    server = None
+    for plugin in ("openapi/slurmctld", "openapi/v0.0.38"):  # of newer releases, and of Debian's
+        # It refuses to be the user of its cluster's daemons, unless told that this is a test.
+        server = subprocess.Popen([program, "-a", "rest_auth/local", "-s", plugin, f"unix:{place}"], cwd="/tmp", stdout=subprocess.DEVNULL,
+                                  stderr=subprocess.DEVNULL, env=slurm.environment | {"SLURMRESTD_SECURITY": "disable_user_check"})
+        deadline = time.monotonic() + 20
+        while not place.exists() and server.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.05)
+        if place.exists():
+            break
+    if not place.exists():
+        return report.skip("slurmrestd", "it does not start here")
+    try:
+        def ask(path: str) -> bytes:
+            with socket.socket(socket.AF_UNIX) as connection:
+                connection.connect(str(place))
+                connection.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
+                answer = b"".join(iter(lambda: connection.recv(1 << 20), b""))
+            if b" 200 " not in answer[:20]:
+                raise RuntimeError(f"slurmrestd: {answer[:200]!r}")
+            return answer
+        page = re.search(rb"/slurm/v0\.0\.\d+/jobs", ask("/openapi/v3").replace(b"\\/", b"/"))
+        if page is None:
+            return report.skip("slurmrestd", "it has no page of jobs")
+        for _ in range(repeats):
+            report.sample("portal: slurmrestd, ms a thousand jobs", seconds_of(lambda: ask(page[0].decode())) * 1e6 / jobs)
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def measure_pages(context: Context, report: Report, minke, portal: Portal) -> None:
+    """What the daemon gives to 500 pages that listen while nothing but the queue's looks happens."""
+    with contextlib.ExitStack() as pages:
+        for _ in range(PAGES):
+            connection = http.client.HTTPConnection("localhost", portal.port, timeout=60)
+            connection.request("GET", "/api/v1/events", headers={"X-SLURM-USER-TOKEN": portal.token})
+            connection.getresponse()
+            pages.callback(connection.close)
+        daemon = minke.daemon.pid if minke.daemon else minke.pid()
+        before, began = processor_seconds(daemon), time.monotonic()
+        time.sleep(context.options.rest_seconds)
+        share = (processor_seconds(daemon) - before) / (time.monotonic() - began)
+        report.sample(f"portal: {PAGES} pages, % of a core of the daemon", share * 100)
+
+
+def measure(context: Context, report: Report) -> None:
+    options = context.options
+    jobs = min(JOBS, options.queued)
+    with context.minke(stub=True) as minke:
+        submit_singles_by_wire(minke, jobs)
+        portal = Portal(minke)
+        try:
+            report.sample("portal: first load KiB", first_load(portal) / 1024)
+            time.sleep(3)
+            before = switches(portal.process.pid)
+            time.sleep(options.rest_seconds)
+            report.sample("portal: wake-ups/s", (switches(portal.process.pid) - before) / options.rest_seconds)
+            report.sample("portal: MiB", resident_kib(portal.process.pid) / 1024)
+            for _ in range(options.repeats):
+                report.sample("portal: ms a thousand jobs",
+                              seconds_of(lambda: portal.get("/slurm/v0.0.42/jobs")) * 1e6 / jobs)
+                report.sample("portal: a page of the queue ms", seconds_of(lambda: portal.get("/api/v1/jobs")) * 1000)
+                report.sample("portal: the first page's data ms", seconds_of(lambda: portal.get("/api/v1/home")) * 1000)
+            measure_pages(context, report, minke, portal)
+        finally:
+            portal.close()
+    few = min(1000, jobs)
+    with context.slurm(NAME, max_jobs=few + 100) as slurm:
+        if slurm:
+            submit_singles(slurm, job_script(slurm.directory), few)
+            ask_slurmrestd(slurm, options.repeats, few, report)
+    report.limit("portal, first load", "portal: first load KiB", "KiB", 150)
+    report.limit("portal at rest, memory", "portal: MiB", "MiB", 30)
+    report.limit("portal at rest, wake-ups", "portal: wake-ups/s", "1/s", 0)
+    report.limit(f"a page of {jobs} waiting jobs", "portal: a page of the queue ms", "ms", 300)
+    report.limit(f"the first page, {jobs} waiting jobs", "portal: the first page's data ms", "ms", 300)
+    report.limit(f"{PAGES} pages that listen", f"portal: {PAGES} pages, % of a core of the daemon", "%", 5)
+    report.compare("GET jobs, a thousand of them", "portal: ms a thousand jobs", "portal: slurmrestd, ms a thousand jobs",
+                   "slurmrestd", "ms", budget=5, smaller_is_better=True)

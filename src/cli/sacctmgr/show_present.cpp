@@ -1,0 +1,68 @@
+#include "cli/sacctmgr/show_present.h"
+
+#include <algorithm>
+#include <map>
+
+#include "engine/fetch.h"
+#include "model/cluster.pb.h"
+#include "text/timestamp.h"
+#include "view/text.h"
+
+namespace minke::cli {
+namespace {
+
+bool is_wanted(const std::vector<std::string>& names, const std::string& name) {
+  return names.empty() || std::find(names.begin(), names.end(), name) != names.end();
+}
+
+std::string_view state_word(model::NodeState state) {
+  if (state == model::NODE_DRAIN) return "DRAIN";
+  return state == model::NODE_FAIL ? "FAIL" : "DOWN";
+}
+
+}  // namespace
+
+Result<std::vector<ShownLine>> event_lines(AccountingSession& session,
+                                           const std::vector<std::string>& names) {
+  const auto nodes = engine::fetch_nodes(session.engine());
+  if (!nodes) return failure(nodes.error());
+  std::vector<ShownLine> lines;
+  for (const model::NodeRecord* node : nodes->records) {
+    if (node->reason_time() == 0 || !is_wanted(names, node->name())) continue;
+    ShownLine& line = lines.emplace_back();
+    line.here = session.cluster();
+    line.node = node->name();
+    line.started = text::format_time(node->reason_time());
+    line.ended = "Unknown";
+    line.state = state_word(node->state());
+    line.reason = node->reason();
+    line.actor = view::user_name_of(node->reason_uid()) + "(" + std::to_string(node->reason_uid()) + ")";
+  }
+  return lines;
+}
+
+Result<std::vector<ShownLine>> reservation_lines(AccountingSession& session,
+                                                 const std::vector<std::string>& names) {
+  const auto nodes = engine::fetch_nodes(session.engine());
+  if (!nodes) return failure(nodes.error());
+  std::map<std::string, uint64_t> cpus_of;
+  for (const model::NodeRecord* node : nodes->records) cpus_of[node->name()] = node->cpus();
+  const auto answer = session.engine().reservations();
+  if (!answer) return failure(answer.error());
+  std::vector<ShownLine> lines;
+  for (const model::ReservationRecord& one : answer->reservations()) {
+    if (one.start_time() > answer->now() || !is_wanted(names, one.name())) continue;
+    uint64_t cpus = 0;
+    for (const auto& share : one.shares()) cpus += share.cpus() == 0 ? cpus_of[share.node()] : share.cpus();
+    ShownLine& line = lines.emplace_back();
+    line.here = session.cluster();
+    line.name = one.name();
+    line.tres = "cpu=" + std::to_string(cpus);
+    line.started = text::format_time(one.start_time());
+    line.ended = text::format_time(one.end_time());
+    line.unused = "0.000000";
+  }
+  return lines;
+}
+
+}  // namespace minke::cli

@@ -1,0 +1,24 @@
+// Answers a request that may be answered: reads its parameters, calls the function of its route with an
+// engine, and gives errors the form of their pages. The last step of a personal portal, and all that a worker
+// of a shared one does. Blocking; a worker's thread.
+#pragma once
+
+#include "base/result.h"
+#include "portal/message.h"
+#include "portal/routes.h"
+
+namespace minke::portal {
+
+class Desk;
+
+bool is_api(const Request& request);
+
+// For an address that is in no table.
+Reply reply_without_route(const Request& request, const Match& match);
+// An error in the form of this route's pages.
+Reply failed_reply(const Match& match, unsigned status, const Error& error);
+
+Reply reply_to(const Request& request, const Match& match, const Result<engine::Engine*>& cluster,
+               Desk& desk);
+
+}  // namespace minke::portal

@@ -1,0 +1,305 @@
+#include "portal/front.h"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <ctime>
+#include <utility>
+
+#include "base/version.h"
+#include "os/pass_descriptors.h"
+#include "portal/answering.h"
+#include "portal/door_wire.h"
+#include "portal/http_server.h"
+#include "portal/job_json.h"
+#include "portal/log_ins.h"
+#include "portal/own_pages.h"
+#include "portal/people.h"
+#include "portal/routes.h"
+#include "portal/sessions.h"
+#include "portal/tls.h"
+#include "text/number.h"
+#include "text/printable.h"
+
+namespace minke::portal {
+namespace {
+
+constexpr size_t kMostSessions = 8192, kMostSessionsOfOne = 32;
+constexpr size_t kMostStreamsOfOne = 64, kMostAgent = 200;
+
+HttpBounds bounds() {
+  HttpBounds wide;
+  wide.connections = 4096;
+  wide.event_streams = 2048;
+  return wide;
+}
+
+class Front {
+ public:
+  Front(const FrontOptions& options, os::UniqueFd door)
+      : options_(options),
+        door_(std::move(door)),
+        cookie_name_(options.is_secure ? "__Host-minke" : "minke"),
+        people_(server_,
+                [this](const std::string& ticket) {
+                  say({DoorWord::kStart, ticket, {}});
+                }),
+        log_ins_(server_, [this](const DoorMessage& message) { return say(message); }) {}
+
+  Status run(std::unique_ptr<TlsContext> tls, int listener) {
+    server_.use_tls(std::move(tls));
+    if (const Status at = server_.listen_at(listener); !at) return at;
+    if (options_.is_secure) server_.add_header("Strict-Transport-Security: max-age=31536000");
+    const auto heard = server_.on_readable(door_.get(), [this] { hear_door(); });
+    server_.on_streams_changed([this](const std::string& group) {
+      const auto uid = text::parse_unsigned(group, UINT32_MAX);
+      if (uid)
+        people_.set_listeners(static_cast<uint32_t>(*uid), ticket_of(static_cast<uint32_t>(*uid)),
+                              server_.event_streams(group));
+    });
+    server_.run(
+        [this](Request request, HttpServer::Answer answer) { take(std::move(request), std::move(answer)); });
+    return {};
+  }
+
+ private:
+  bool say(const DoorMessage& message) {
+    return os::send_bytes(door_.get(), door_bytes(message), {}, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
+  }
+
+  void hear_door() {
+    auto packet = os::receive_packet(door_.get(), 1 + kDoorKey + kMostDoorText);
+    if (!packet) return server_.stop();
+    const auto message = read_door_bytes(packet->bytes);
+    if (!message) return;
+    if (message->word == DoorWord::kTalk && packet->descriptors.size() == 1)
+      return log_ins_.have_conversation(message->key, std::move(packet->descriptors[0]));
+    if (message->word == DoorWord::kWork && packet->descriptors.size() == 1)
+      return people_.have_worker(message->key, std::move(packet->descriptors[0]));
+    if (message->word == DoorWord::kCome) return let_in(*message);
+    if (message->word != DoorWord::kGo) return;
+    if (const auto waiting = log_ins_.finish(message->key).answer)
+      return waiting(error_reply(403, Error{0, message->text}));
+    const bool is_unknown = message->text == "log in again";
+    people_.have_none(message->key, error_reply(is_unknown ? 401 : 503, Error{0, message->text}));
+    if (is_unknown) end_sessions_with(message->key);
+  }
+
+  // He is who he says: his session begins.
+  void let_in(const DoorMessage& message) {
+    const std::string ticket = message.text.substr(0, kDoorKey);
+    const size_t space = std::min(message.text.find(' '), message.text.size() - 1);
+    const auto uid =
+        text::parse_unsigned(message.text.substr(ticket.size(), space - ticket.size()), UINT32_MAX);
+    const auto [waiting, browser] = log_ins_.finish(message.key);
+    if (waiting == nullptr || !uid) {
+      say({DoorWord::kForget, ticket, {}});
+      return;
+    }
+    Session session;
+    session.user = message.text.substr(space + 1);
+    session.uid = static_cast<uint32_t>(*uid);
+    session.ticket = ticket;
+    session.browser = browser.substr(0, kMostAgent);
+    make_room(session.uid);
+    const std::string user = session.user, cookie = sessions_.begin(std::move(session), std::time(nullptr));
+    Reply reply = json_reply(
+        {{"attempt", ""}, {"asks", ""}, {"is_secret", false}, {"told", Json::array()}, {"user", user}});
+    reply.headers.emplace_back("Set-Cookie", cookie_text(cookie));
+    waiting(std::move(reply));
+  }
+
+  // Somebody with many sessions loses his own oldest.
+  void make_room(uint32_t uid) {
+    size_t own = 0;
+    const Session* oldest = nullptr;
+    for (const auto& [cookie, session] : sessions_.all()) {
+      if (session.uid != uid) continue;
+      ++own;
+      if (oldest == nullptr || session.last_used < oldest->last_used) oldest = &session;
+    }
+    if (own >= kMostSessionsOfOne) end(std::string(oldest->id), uid);
+  }
+
+  std::string ticket_of(uint32_t uid) const {
+    for (const auto& [cookie, session] : sessions_.all())
+      if (session.uid == uid) return session.ticket;
+    return {};
+  }
+
+  bool end(const std::string& id, uint32_t uid) {
+    std::string ticket;
+    for (const auto& [cookie, session] : sessions_.all())
+      if (session.id == id && session.uid == uid) ticket = session.ticket;
+    if (ticket.empty() || !sessions_.end(id)) return false;
+    bool is_used = false, is_here = false;
+    for (const auto& [cookie, session] : sessions_.all()) {
+      is_used = is_used || session.ticket == ticket;
+      is_here = is_here || session.uid == uid;
+    }
+    if (!is_used) say({DoorWord::kForget, ticket, {}});
+    // Pages of other sessions come back by themselves.
+    if (is_here)
+      server_.end_streams(std::to_string(uid));
+    else
+      people_.leave(uid);
+    return true;
+  }
+
+  void end_sessions_with(const std::string& ticket) {
+    std::vector<std::pair<std::string, uint32_t>> ended;
+    for (const auto& [cookie, session] : sessions_.all())
+      if (session.ticket == ticket) ended.emplace_back(session.id, session.uid);
+    for (const auto& [id, uid] : ended) end(id, uid);
+  }
+
+  std::string cookie_text(const std::string& value) const {
+    return cookie_name_ + "=" + value + "; Path=/; HttpOnly; SameSite=Strict" +
+           (options_.is_secure ? "; Secure" : "") + (value.empty() ? "; Max-Age=0" : "");
+  }
+
+  bool is_own_host(std::string_view host) const {
+    const size_t colon = host.rfind(':');
+    const std::string_view port = colon == std::string_view::npos ? "" : host.substr(colon + 1);
+    if (!port.empty() && text::parse_unsigned(port, UINT16_MAX)) host = host.substr(0, colon);
+    const std::string name = text::lower_case(host);
+    return std::find(options_.names.begin(), options_.names.end(), name) != options_.names.end();
+  }
+
+  std::optional<Reply> refuse_origin(const Request& request, bool is_page) const {
+    const std::string_view host = request.header("host"), origin = request.header("origin"),
+                           site = request.header("sec-fetch-site");
+    if (!is_own_host(host)) return error_reply(421, Error{0, "this portal has another name"});
+    if (is_page) return std::nullopt;
+    const bool from_elsewhere = !site.empty() && site != "same-origin" && site != "none";
+    const std::string own = (options_.is_secure ? "https://" : "http://") + std::string(host);
+    if (from_elsewhere || (!origin.empty() && origin != own))
+      return error_reply(403, Error{0, "a page of another site asks for this"});
+    return std::nullopt;
+  }
+
+  // The session of who asks. A program shows its token, which is the cookie of a session made for it.
+  Result<const Session*> admit(const Request& request, int64_t now, unsigned& status) {
+    std::string_view token = request.header("x-slurm-user-token");
+    if (token.empty() && request.header("authorization").starts_with("Bearer "))
+      token = request.header("authorization").substr(7);
+    status = 401;
+    if (!token.empty()) {
+      const Session* session = sessions_.find(token, now);
+      const std::string_view name = request.header("x-slurm-user-name");
+      if (session == nullptr || !session->is_program)
+        return failure("this token is not this portal's, or has ended");
+      if (!name.empty() && name != session->user) return failure("this token is another user's");
+      return session;
+    }
+    const Session* session = sessions_.find(cookie_of(request, cookie_name_), now);
+    if (session == nullptr || session->is_program) return failure("you are not logged in");
+    status = 403;
+    if (request.method != "GET" && !are_equal(request.header("x-csrf-token"), session->csrf))
+      return failure("the request lacks the token of this session");
+    return session;
+  }
+
+  std::string address_of(const Request& request) const {
+    const std::string_view forwarded = request.header("x-forwarded-for");
+    if (!options_.is_behind_proxy || forwarded.empty()) return request.peer;
+    const size_t comma = forwarded.rfind(',');
+    return text::printable(
+        text::trim(comma == std::string_view::npos ? forwarded : forwarded.substr(comma + 1)));
+  }
+
+  void take(Request request, HttpServer::Answer answer) {
+    if (auto refused = refuse_origin(request, !is_api(request))) return answer(std::move(*refused));
+    const Match match = find_route(request);
+    if (match.route == nullptr) return answer(reply_without_route(request, match));
+    const int64_t now = std::time(nullptr);
+    const bool is_json = request.header("content-type").starts_with("application/json");
+    if (!request.body.empty() && !is_json)
+      return answer(failed_reply(match, 415, Error{0, "the body must be application/json"}));
+    if (match.route->who == Who::kAnyone) return answer_anyone(request, match, std::move(answer));
+    unsigned status = 0;
+    const auto session = admit(request, now, status);
+    if (!session) return answer(failed_reply(match, status, session.error()));
+    if (match.route->answer == nullptr) return answer_own(request, match, **session, now, answer);
+    Frame frame{.kind = FrameKind::kAsk};
+    frame.request = std::move(request);
+    people_.ask((*session)->uid, (*session)->ticket, std::move(frame), std::move(answer));
+  }
+
+  void answer_anyone(const Request& request, const Match& match, HttpServer::Answer answer) {
+    Values values;
+    if (const Status read = read_parameters(match, request, values); !read)
+      return answer(failed_reply(match, 400, read.error()));
+    if (match.route->path == "/login") return answer({.status = 303, .headers = {{"Location", "/"}}});
+    if (match.route->method == "GET") return answer(json_reply({{"by", "password"}}));
+    if (values.has("attempt"))
+      return log_ins_.go_on(values.text("attempt"), values.text("answer"), std::move(answer));
+    log_ins_.begin(values.text("user"), address_of(request), std::string(request.header("user-agent")),
+                   std::move(answer));
+  }
+
+  void answer_own(const Request& request, const Match& match, const Session& session, int64_t now,
+                  const HttpServer::Answer& answer) {
+    Values values;
+    if (const Status read = read_parameters(match, request, values); !read)
+      return answer(failed_reply(match, 400, read.error()));
+    const std::string_view path = match.route->path;
+    const uint32_t uid = session.uid;
+    if (path == "/api/v1/session")
+      return answer(
+          json_reply({{"user", session.user}, {"csrf", session.csrf}, {"version", kVersion}, {"uid", uid}}));
+    if (path == "/api/v1/sessions")
+      return answer(match.route->method == "GET" ? list(session) : begin_program(session, now));
+    if (path == "/api/v1/sessions/{name}")
+      return answer(end(values.text("name"), uid) ? json_reply({{"changed", 1}})
+                                                  : error_reply(404, Error{0, "there is no such session"}));
+    if (path == "/api/v1/logout") {
+      Reply reply = json_reply({{"changed", end(std::string(session.id), uid) ? 1 : 0}});
+      reply.headers.emplace_back("Set-Cookie", cookie_text(""));
+      return answer(std::move(reply));
+    }
+    const std::string group = std::to_string(uid);
+    if (server_.event_streams(group) >= kMostStreamsOfOne)
+      return answer(error_reply(503, Error{0, "too many of your pages are open"}));
+    answer({.type = "text/event-stream", .is_event_stream = true, .group = group});
+  }
+
+  Reply list(const Session& asks) const {
+    Json all = Json::array();
+    for (const auto& [cookie, session] : sessions_.all())
+      if (session.uid == asks.uid)
+        all.push_back({{"id", session.id},
+                       {"browser", session.is_program ? "(program)" : text::printable(session.browser)},
+                       {"began", session.began},
+                       {"last_used", session.last_used},
+                       {"is_this", &session == &asks}});
+    return json_reply({{"sessions", std::move(all)}});
+  }
+
+  Reply begin_program(const Session& asks, int64_t now) {
+    Session session;
+    session.user = asks.user;
+    session.uid = asks.uid;
+    session.ticket = asks.ticket;
+    session.is_program = true;
+    make_room(asks.uid);
+    return json_reply({{"token", sessions_.begin(std::move(session), now)}});
+  }
+
+  const FrontOptions options_;
+  const os::UniqueFd door_;
+  const std::string cookie_name_;
+  HttpServer server_{bounds()};
+  Sessions sessions_{kMostSessions};
+  People people_;
+  LogIns log_ins_;
+};
+
+}  // namespace
+
+Status run_front(const FrontOptions& options, std::unique_ptr<TlsContext> tls, int listener,
+                 os::UniqueFd door) {
+  return Front(options, std::move(door)).run(std::move(tls), listener);
+}
+
+}  // namespace minke::portal

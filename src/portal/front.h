@@ -1,0 +1,28 @@
+// The front of a shared portal: HTTP for all, in a process without any rights. It knows who is logged in, by
+// sessions that the door has let begin, and passes each request on to the worker of who asks. Blocking; of
+// one thread.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "os/fd.h"
+
+namespace minke::portal {
+
+class TlsContext;
+
+struct FrontOptions {
+  std::vector<std::string> names;  // under which browsers reach it
+  bool is_secure = false;          // they use https, here or at the proxy before it
+  bool is_behind_proxy = false;    // whose X-Forwarded-For tells who asks
+};
+
+// Serves at a socket that listens already, until a signal, or the door ends. Without `tls` it speaks plain
+// HTTP.
+Status run_front(const FrontOptions& options, std::unique_ptr<TlsContext> tls, int listener,
+                 os::UniqueFd door);
+
+}  // namespace minke::portal

@@ -1,0 +1,35 @@
+// Jobs as /api/v1 has them. What people chose (names, comments) is without characters that are obeyed or that
+// turn the direction of writing, as in all commands; times are seconds since the epoch, 0: none. Pure.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "portal/message.h"
+
+namespace minke::api {
+class AccountedJob;
+}  // namespace minke::api
+
+namespace minke::model {
+class JobRecord;
+}  // namespace minke::model
+
+namespace minke::portal {
+
+using Json = nlohmann::ordered_json;
+
+Reply json_reply(const Json& value);
+
+// A line of a list ("job" of schemas.cpp).
+Json job_row(const model::JobRecord& job, int64_t now);
+// What only the job's own page shows ("job_details").
+Json job_details(const model::JobRecord& job);
+// The numbers of seff ("efficiency"), and what a year of them would be paid with ("cost").
+Json efficiency_json(const api::AccountedJob& accounted, int64_t now);
+Json steps_json(const api::AccountedJob& accounted, int64_t now);
+
+uint64_t gpus_of(const model::JobRecord& job);
+
+}  // namespace minke::portal

@@ -1,0 +1,98 @@
+// What was measured of one job: now, and over its time, as columns that a graph draws.
+#include <algorithm>
+#include <cerrno>
+
+#include "api/measurements.pb.h"
+#include "engine/engine.h"
+#include "engine/fetch.h"
+#include "model/cluster.pb.h"
+#include "model/job_record.pb.h"
+#include "model/measurement.pb.h"
+#include "portal/desk.h"
+#include "portal/job_answers.h"
+#include "portal/job_json.h"
+#include "text/job_id.h"
+
+namespace minke::portal {
+namespace {
+
+// A column holds differences.
+template <typename Column>
+std::vector<int64_t> totals(const Column& differences) {
+  std::vector<int64_t> values;
+  int64_t value = 0;
+  for (const int64_t difference : differences) values.push_back(value += difference);
+  return values;
+}
+
+// The rise of a total per second between two samples, times `scale`; the first sample counts from the start.
+Json rates(const std::vector<int64_t>& total, const std::vector<int64_t>& time, int64_t start, double scale) {
+  Json values = Json::array();
+  for (size_t i = 0; i < total.size() && i < time.size(); ++i) {
+    const int64_t before = i == 0 ? std::min(start, time[0]) : time[i - 1];
+    const int64_t rise = total[i] - (i == 0 ? 0 : total[i - 1]), seconds = time[i] - before;
+    values.push_back(seconds <= 0 ? Json()
+                                  : Json(scale * static_cast<double>(rise) / static_cast<double>(seconds)));
+  }
+  return values;
+}
+
+Json scaled(const std::vector<int64_t>& column, double scale) {
+  Json values = Json::array();
+  for (const int64_t value : column) values.push_back(scale * static_cast<double>(value));
+  return values;
+}
+
+Json series_json(const model::Series& series, int64_t start) {
+  const auto time = totals(series.time());
+  Json value = {{"time", time},
+                {"cores", rates(totals(series.cpu_milliseconds()), time, start, 1e-3)},
+                {"memory_bytes", scaled(totals(series.memory_kib()), 1024)},
+                {"read_bytes_per_second", rates(totals(series.read_kib()), time, start, 1024)},
+                {"write_bytes_per_second", rates(totals(series.write_kib()), time, start, 1024)},
+                {"processes", totals(series.processes())},
+                {"watts", rates(totals(series.energy_joules()), time, start, 1)},
+                {"gpus", Json::array()}};
+  for (const model::Series::Gpu& gpu : series.gpus())
+    value["gpus"].push_back({{"uuid", gpu.uuid()},
+                             {"percent", totals(gpu.utilization())},
+                             {"memory_bytes", scaled(totals(gpu.memory_mib()), 1 << 20)},
+                             {"watts", scaled(totals(gpu.milliwatts()), 1e-3)},
+                             {"clock_mhz", totals(gpu.clock_mhz())}});
+  return value;
+}
+
+}  // namespace
+
+Result<Reply> show_measurements(Call& call) {
+  const auto ability = call.cluster.measurements();
+  if (!ability) return failure(ability.error().message, ENOTSUP);
+  const auto wanted = text::parse_job_id(call.text("job"));
+  if (!wanted) return failure(wanted.error());
+  api::QueryMeasurementsRequest query;
+  *query.mutable_filter()->add_jobs() = engine::selector_of(*wanted);
+  query.set_with_series(true);
+  const auto answer = (*ability)->measured(query);
+  if (!answer) return failure(answer.error());
+  Json value = {{"now", answer->now()}, {"measured", false}, {"notes", Json::array()}};
+  for (const std::string& note : answer->notes()) value["notes"].push_back(note);
+  const api::JobMeasurement* chosen = nullptr;
+  for (const api::JobMeasurement& one : answer->jobs())
+    if (chosen == nullptr || one.job().job_id() == wanted->job_id) chosen = &one;
+  if (chosen == nullptr) return json_reply(value);
+  const model::JobRecord& job = chosen->job();
+  value["measured"] = chosen->has_now() || chosen->series().time_size() > 0;
+  value["start"] = job.start_time();
+  value["held"] = {
+      {"cpus", job.num_cpus()}, {"memory_bytes", job.memory_mib() << 20}, {"gpus", gpus_of(job)}};
+  value["last"] = {{"time", chosen->now().time()},
+                   {"cores", chosen->cores()},
+                   {"memory_bytes", chosen->now().memory_kib() << 10},
+                   {"peak_memory_bytes", chosen->peak_memory_kib() << 10},
+                   {"processes", chosen->now().processes()},
+                   {"joules", chosen->now().energy_joules()}};
+  value["series"] = series_json(chosen->series(), job.start_time());
+  return json_reply(value);
+}
+
+}  // namespace minke::portal

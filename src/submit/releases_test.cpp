@@ -1,0 +1,163 @@
+// What sbatch 24.11 and 26.05 accept, refuse and say otherwise than 22.05; and what all of them do.
+#include <gtest/gtest.h>
+
+#include "model/job_spec.pb.h"
+#include "model/job_terms.pb.h"
+#include "submit/job_request.h"
+
+namespace minke::submit {
+namespace {
+
+Outcome<JobRequest> sbatch(int release, std::vector<std::string> arguments,
+                           const std::string& script = "#!/bin/sh\n") {
+  Invocation invocation;
+  invocation.release = release;
+  invocation.arguments = std::move(arguments);
+  invocation.arguments.emplace_back("job.sh");
+  invocation.working_directory = "/home/u";
+  auto line = read_command_line(invocation);
+  if (!line) return tl::unexpected(line.error());
+  return make_job_request(invocation, *line, ScriptFile{"/home/u/job.sh", script});
+}
+
+// The last line of the refusal; "accepted".
+std::string said(const Outcome<JobRequest>& outcome) {
+  if (outcome) return "accepted";
+  std::string text = outcome.error().text;
+  if (text.ends_with('\n')) text.pop_back();
+  return text.substr(text.rfind('\n') + 1);
+}
+
+TEST(Releases, RefuseWhatNewerOnesRefuse) {
+  const struct {
+    std::vector<std::string> options;
+    int since;
+    const char* words;
+  } cases[] = {
+      {{"--cpus-per-gpu=2"}, kSlurm24, "sbatch: error: Invalid generic resource (gres) specification"},
+      {{"--gpus-per-task=1", "--ntasks-per-node=2"},
+       kSlurm24,
+       "sbatch: error: Invalid generic resource (gres) specification"},
+      {{"--gres=gres:gpu:1"}, kSlurm24, "sbatch: error: Invalid generic resource (gres) specification"},
+      {{"--signal=R:USR1"},
+       kSlurm24,
+       "sbatch: error: Batch job submission failed: Preemption is required but is disabled on this system"},
+      {{"--exclusive", "--oversubscribe"},
+       kSlurm24,
+       "sbatch: fatal: --exclusive and --oversubscribe options are mutually exclusive"},
+      {{"--power=level"}, kSlurm24, "Try \"sbatch --help\" for more information"},
+      {{"--constraint=fast*2&slow*1"},
+       kSlurm24,
+       "sbatch: error: Batch job submission failed: Invalid feature specification "
+       "(--constraint=fast*2&slow*1: put counts of nodes in brackets, as in \"[fast*2&slow*1]\")"},
+      {{"--wckey=*key"}, kSlurm26, "sbatch: error: Batch job submission failed: Invalid wckey specification"},
+      {{"--get-user-env=5"}, kSlurm26, "Try \"sbatch --help\" for more information"},
+      {{"--mem-bind=sort"}, kSlurm26, "sbatch: error: unrecognized --mem-bind argument \"sort\""},
+      {{"--gpus-per-node=1", "--gres=gpu:1"},
+       kSlurm26,
+       "sbatch: fatal: --gpus-per-node and --gres=gpu are mutually exclusive."},
+  };
+  for (const auto& [options, since, words] : cases) {
+    for (const int release : {kSlurm22, kSlurm24, kSlurm26})
+      EXPECT_EQ(said(sbatch(release, options)), release < since ? "accepted" : words)
+          << options[0] << release;
+  }
+}
+
+TEST(Releases, AcceptWhatNewerOnesAccept) {
+  for (const auto& [options, since] : {std::pair{std::vector<std::string>{"-wn[1-3]", "-N2"}, kSlurm24},
+                                       std::pair{std::vector<std::string>{"--gres=gpu=1"}, kSlurm24},
+                                       std::pair{std::vector<std::string>{"--partition="}, kSlurm26}}) {
+    for (const int release : {kSlurm22, kSlurm24, kSlurm26})
+      EXPECT_EQ(said(sbatch(release, options)) == "accepted", release >= since) << options[0] << release;
+  }
+}
+
+TEST(Releases, AllAcceptNumbersThatMeanNothing) {
+  for (const char* option : {"--array=0-", "--array=%2", "--array=3%2%1", "--switches=1@", "--signal=99",
+                             "--signal=-1", "--gpus=gpu:2", "--gres=gpu:3090:1", "--begin=elevenses"})
+    EXPECT_EQ(said(sbatch(kSlurm26, {option})), "accepted") << option;
+}
+
+TEST(Releases, AllRefuseBindingsWithoutTheirNumber) {
+  for (const char* option :
+       {"--gpu-bind=single", "--gpu-bind=verbose", "--gpu-bind=map_gpu", "--distribution=fcyclic"})
+    EXPECT_NE(said(sbatch(kSlurm26, {"--gpus=1", option})), "accepted") << option;
+  EXPECT_EQ(said(sbatch(kSlurm22, {"--gpus=1", "--ntasks-per-gpu=2", "--ntasks-per-node=2"})),
+            "sbatch: fatal: --ntasks-per-node is mutually exclusive with --ntasks-per-gpu and "
+            "SLURM_NTASKS_PER_GPU");
+}
+
+TEST(Releases, NumbersTooLargeAndCountsThatAreMissing) {
+  EXPECT_EQ(said(sbatch(kSlurm26, {"-n2147483648"})),
+            "sbatch: error: Numeric argument (2147483648) too large for --ntasks.");
+  EXPECT_EQ(said(sbatch(kSlurm22, {"-n2147483648"})),
+            "sbatch: error: Invalid numeric value \"2147483648\" for --ntasks.");
+  EXPECT_EQ(said(sbatch(kSlurm26, {"-N,3"})), "sbatch: error: invalid number of nodes (-N -1--1)");
+  EXPECT_EQ(said(sbatch(kSlurm22, {"-N,3"})), "sbatch: error: \",3\" is not a valid node count");
+  EXPECT_EQ(said(sbatch(kSlurm26, {"--priority=4294967295"})),
+            "sbatch: error: Priority must be < 4294967294");
+  EXPECT_EQ(sbatch(kSlurm26, {"--priority=TOP"})->spec.priority(), 4294967293u);
+}
+
+TEST(Releases, AListOfNodesForTheArbitraryDistributionCountsTasks) {
+  const auto request = sbatch(kSlurm26, {"-marbitrary", "-wn2,n1,n1"});
+  ASSERT_TRUE(request);
+  EXPECT_EQ(request->spec.ntasks(), 3u);
+  EXPECT_EQ(request->spec.node_list(), "n[2,1,1]");
+}
+
+TEST(Releases, OfOneResourceTheLastCounts) {
+  const auto request = sbatch(kSlurm26, {"--gres=gpu:1,gpu:2"});
+  ASSERT_TRUE(request);
+  ASSERT_EQ(request->spec.gres_per_node_size(), 1);
+  EXPECT_EQ(request->spec.gres_per_node(0).count(), 2u);
+}
+
+TEST(Releases, HelpOfAValueGoesToStandardOutput) {
+  for (const auto& [option, status] : {std::pair{"--hint=help", 1}, std::pair{"--mem-bind=help", 255}}) {
+    const auto outcome = sbatch(kSlurm26, {option});
+    ASSERT_FALSE(outcome);
+    EXPECT_TRUE(outcome.error().is_help);
+    EXPECT_EQ(outcome.error().exit_status, status);
+    EXPECT_EQ(outcome.error().text.rfind("        help            show this help message\n"),
+              outcome.error().text.size() - 47);
+  }
+}
+
+TEST(Releases, OldDirectivesAreUsedWithAWarning) {
+  const auto request = sbatch(kSlurm26, {}, "#!/bin/sh\n#SBATCH -N2\n#SLURM -N3\n");
+  ASSERT_TRUE(request);
+  EXPECT_EQ(request->spec.min_nodes(), 3u);
+  ASSERT_EQ(request->notes.size(), 1u);
+  EXPECT_EQ(request->notes[0],
+            "error: Change from #SLURM to #SBATCH in your script and verify the options are valid in sbatch");
+}
+
+TEST(Releases, EachSeparatorBeginsAComponent) {
+  for (const auto& [script, components] : {std::pair{"#SBATCH -N2\n#SBATCH hetjob\n", 2u},
+                                           std::pair{"#SBATCH hetjob\n#SBATCH hetjob\n#SBATCH -n3\n", 3u}}) {
+    const auto request = sbatch(kSlurm26, {}, std::string("#!/bin/sh\n") + script);
+    ASSERT_TRUE(request);
+    EXPECT_EQ(request->het_components.size(), components);
+  }
+}
+
+TEST(Releases, AnEmptyWordEndsItsLine) {
+  const auto request = sbatch(kSlurm26, {}, "#!/bin/sh\n#SBATCH -N 2 '' -n 4\n#SBATCH '' -c 2\n#PBS -r n\n");
+  ASSERT_TRUE(request);
+  EXPECT_FALSE(request->spec.has_ntasks());
+  EXPECT_EQ(request->spec.min_nodes(), 2u);
+  EXPECT_FALSE(request->spec.has_cpus_per_task());
+  EXPECT_FALSE(request->spec.has_requeue());
+}
+
+TEST(Releases, CountsOfNodesStandAloneOrInBrackets) {
+  for (const char* fine : {"fast*2", "[fast*2&slow*1]", "[fast*1]&big", "fast&big"})
+    EXPECT_EQ(said(sbatch(kSlurm26, {std::string("--constraint=") + fine})), "accepted") << fine;
+  for (const char* wrong : {"fast*1&slow", "slow|fast*1", "(fast&big)*2", "[fast*1]&slow*1"})
+    EXPECT_NE(said(sbatch(kSlurm26, {std::string("--constraint=") + wrong})), "accepted") << wrong;
+}
+
+}  // namespace
+}  // namespace minke::submit

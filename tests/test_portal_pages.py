@@ -1,0 +1,99 @@
+"""The portal's pages in a browser. It needs Debian's chromium, Node, and the packages that web/tests/package-lock.json pins."""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+
+import pytest
+
+from cluster import ROOT
+from portal_client import Portal
+from shared import NEEDS_ROOT, Shared
+from test_shared_portal import CAN_MOUNT, SharedPortal
+
+CHROMIUM = shutil.which("chromium")
+pytestmark = [pytest.mark.minke_only, pytest.mark.skipif(not CHROMIUM or not shutil.which("npm"), reason="no chromium, or no npm")]
+NAME = "<b>bold</b><script>alert(1)</script>"
+
+
+@pytest.fixture(scope="module")
+def packages(tmp_path_factory) -> pathlib.Path:
+    """web/tests with its packages beside it."""
+    place = tmp_path_factory.mktemp("pages")
+    for name in ("package.json", "package-lock.json", "pages.mjs", "login.mjs", "records.mjs"):
+        shutil.copy(ROOT / "web" / "tests" / name, place)
+    done = subprocess.run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"], cwd=place, capture_output=True, text=True)
+    if done.returncode != 0:
+        pytest.skip("the packages cannot be had: " + done.stderr[:200])
+    return place
+
+
+def test_a_person_looks_and_acts(cluster, packages):
+    running = cluster.submit("echo '<script>alert(2)</script>'; exec sleep 600", f"--job-name={NAME}")
+    waiting = cluster.submit("true", "--hold")
+    cluster.wait_state(running, "RUNNING")
+    portal = Portal(cluster)
+    if b"no pages" in portal.ask("/")[2]:
+        portal.close()
+        pytest.skip("this build has no pages")
+    try:
+        done = subprocess.run(["node", "pages.mjs", portal.url, str(running), str(waiting)], cwd=packages, capture_output=True, text=True,
+                              timeout=300, env=os.environ | {"CHROMIUM": CHROMIUM})
+        assert done.returncode == 0, f"{done.stderr}\nthe portal: {portal.process.poll()}"
+        seen = json.loads(done.stdout)
+        assert seen["said"] == [] and seen["dialogs"] == 0
+        assert "token" not in seen["address"]
+        assert seen["title"] == NAME and seen["made_of_names"] == 0
+        assert seen["output"] == "<script>alert(2)</script>\n"
+        assert seen["listed"] == [str(waiting), str(running)]
+        assert seen["script"] == "#!/bin/bash\n#SBATCH --job-name=written\n#SBATCH --time=5\n#SBATCH --mem=50\n\necho written by a form\n"
+        assert seen["barriers"] == []
+        assert (seen["language_en-CA"], seen["language_fr-CA"]) == ("Home", "Accueil")
+        assert cluster.wait_end(running)["JobState"] == "CANCELLED" and cluster.wait_end(waiting)["JobState"] == "COMPLETED"
+    finally:
+        portal.close()
+
+
+@NEEDS_ROOT
+@pytest.mark.skipif(not CAN_MOUNT, reason="no private mounts here")
+def test_a_person_logs_in_at_a_shared_portal(packages):
+    shared = Shared()
+    portal = SharedPortal(shared)
+    try:
+        if portal.ask("/")[0] == 404:
+            pytest.skip("this build has no pages")
+        done = subprocess.run(["node", "login.mjs", f"http://localhost:{portal.port}/", shared.alice.name], cwd=packages, capture_output=True,
+                              text=True, timeout=300, env=os.environ | {"CHROMIUM": CHROMIUM})
+        assert done.returncode == 0, done.stderr
+        seen = json.loads(done.stdout)
+        assert seen == {"said": [], "barriers": [], "asked": ["Password:", "Code:"] * 2, "refused": "the log-in was refused",
+                        "user": shared.alice.name}
+    finally:
+        portal.close()
+        shared.close()
+
+
+def test_runs_accounts_and_storage_are_looked_at(cluster, packages):
+    script = cluster.script("echo step,val_acc > log.csv; for i in 1 2 3; do echo $i,0.$i$1 >> log.csv; done; true --lr 0.$1")
+    runs = []
+    for digit in (3, 7):
+        (cluster.work / f"run{digit}").mkdir()
+        runs.append(cluster.sbatch("-D", cluster.work / f"run{digit}", "-J", NAME, script, digit))
+    for job in runs:
+        cluster.wait_end(job)
+    portal = Portal(cluster)
+    if b"no pages" in portal.ask("/")[2]:
+        portal.close()
+        pytest.skip("this build has no pages")
+    try:
+        done = subprocess.run(["node", "records.mjs", portal.url, "n1"], cwd=packages, capture_output=True, text=True,
+                              timeout=300, env=os.environ | {"CHROMIUM": CHROMIUM})
+        assert done.returncode == 0, f"{done.stderr}\nthe portal: {portal.process.poll()}"
+        seen = json.loads(done.stdout)
+        assert seen["said"] == [] and seen["dialogs"] == 0 and seen["barriers"] == [] and seen["too_wide"] == []
+        assert seen["ranked"] == [str(runs[1]), str(runs[0])] and seen["best"] == "0.37"
+        assert seen["rows"]["lr"] == ["0.7", "0.3"] and seen["made_of_names"] == 0
+        assert f"jobs={runs[1]}%2C{runs[0]}" in seen["address"]
+    finally:
+        portal.close()

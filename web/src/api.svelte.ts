@@ -1,0 +1,162 @@
+// The one way to the server: requests with their errors, the session, and the stream of what changes.
+
+import { untrack } from "svelte";
+
+export type Job = {
+  id: string; job_id: number; array_job_id: number; task: number | null; name: string; user: string; account: string;
+  partition: string; qos: string; state: string; reason: string; submit: number; eligible: number; start: number;
+  end: number; elapsed: number; limit_minutes: number | null; nodes: string; node_count: number; cpus: number;
+  memory_mib: number; gpus: number; priority: number; exit_code: string;
+};
+export type Session = { user: string; csrf: string; version: string; uid: number };
+
+export class ApiError extends Error {
+  constructor(readonly status: number, message: string) {
+    super(message);
+  }
+}
+
+export const portal = $state({
+  session: null as Session | null,
+  /** Whether it is known that nobody is logged in. */
+  isOut: false,
+  /** The portal itself does not answer. */
+  isAway: false,
+  /** Why the cluster does not answer; empty: it does. */
+  lost: "",
+});
+
+async function send(method: string, path: string, body?: unknown): Promise<unknown> {
+  const headers: Record<string, string> = { Accept: "application/json" };
+  if (method !== "GET") headers["X-CSRF-Token"] = portal.session?.csrf ?? "";
+  if (body !== undefined) headers["Content-Type"] = "application/json";
+  let answer: Response;
+  try {
+    answer = await fetch(path, { method, headers, credentials: "same-origin", ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
+  } catch {
+    portal.isAway = true;
+    throw new ApiError(0, "");
+  }
+  portal.isAway = false;
+  if (answer.status === 401) {
+    portal.session = null;
+    portal.isOut = true;
+  }
+  const value = await answer.json().catch(() => null);
+  if (!answer.ok) {
+    const message: string = value?.error?.message ?? answer.statusText;
+    if (answer.status === 503) portal.lost = message;
+    throw new ApiError(answer.status, message);
+  }
+  portal.lost = "";
+  return value;
+}
+
+export const get = <T>(path: string) => send("GET", path) as Promise<T>;
+export const post = <T>(path: string, body?: unknown) => send("POST", path, body) as Promise<T>;
+
+export async function enter() {
+  for (;;) {
+    try {
+      portal.session = await get<Session>("/api/v1/session");
+      portal.isOut = false;
+      return;
+    } catch (problem) {
+      if (problem instanceof ApiError && problem.status === 401) return;
+    }
+    await new Promise((again) => setTimeout(again, 3000));
+  }
+}
+
+export function address(path: string, values: Record<string, string | number | undefined | null>): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(values))
+    if (value !== undefined && value !== null && value !== "") query.set(name, String(value));
+  const text = query.toString();
+  return text ? `${path}?${text}` : path;
+}
+
+// ---- what changes ---------------------------------------------------------------------------------------------------
+type Changed = { changed: number; jobs: { job_id: number; array_job_id: number; state: string }[] };
+const listeners = new Set<(changed: Changed) => void>();
+let stream: EventSource | null = null;
+
+function listen() {
+  if (stream || document.hidden || listeners.size === 0) return;
+  stream = new EventSource("/api/v1/events");
+  stream.addEventListener("jobs", (event) => {
+    const changed = JSON.parse((event as MessageEvent<string>).data) as Changed;
+    for (const tell of listeners) tell(changed);
+  });
+  stream.addEventListener("lost", (event) => {
+    portal.lost = (JSON.parse((event as MessageEvent<string>).data) as { message: string }).message;
+  });
+  stream.addEventListener("found", () => {
+    portal.lost = "";
+    for (const tell of listeners) tell({ changed: 0, jobs: [] });
+  });
+}
+
+function stop() {
+  stream?.close();
+  stream = null;
+}
+
+// A page that nobody sees asks for nothing; a portal without pages ends by itself.
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden) return stop();
+  listen();
+  for (const tell of listeners) tell({ changed: 0, jobs: [] });
+});
+
+/** What an address answers, asked again when jobs change and every `seconds`. Call it where a component begins. */
+export function live<T>(path: () => string | null, seconds = 15, concerns: (changed: Changed) => boolean = () => true) {
+  const state = $state({ data: null as T | null, error: null as ApiError | null, reload: () => {} });
+  $effect(() => {
+    const asked = path();
+    if (asked === null || portal.isOut) return;
+    let isOver = false, timer: ReturnType<typeof setTimeout> | undefined, isAsking = false, askAgain = false, last = 0;
+    const ask = async () => {
+      if (isAsking) {
+        askAgain = true;
+        return;
+      }
+      clearTimeout(timer);
+      isAsking = true;
+      last = Date.now();
+      try {
+        const data = await get<T>(asked);
+        if (isOver) return;
+        state.data = data;
+        state.error = null;
+      } catch (problem) {
+        if (isOver) return;
+        state.error = problem instanceof ApiError ? problem : new ApiError(0, String(problem));
+      } finally {
+        isAsking = false;
+      }
+      if (isOver) return;
+      const pause = askAgain ? 1 : state.error ? 3 : seconds;
+      askAgain = false;
+      if (!document.hidden && !portal.isOut) timer = setTimeout(ask, pause * 1000);
+    };
+    // Many pages hear of a change at once, and some clusters change all the time.
+    const told = (changed: Changed) => {
+      if (changed.changed === 0) return void ask();
+      if (isAsking || !concerns(changed)) return;
+      clearTimeout(timer);
+      timer = setTimeout(ask, Math.max(0, last + 3000 - Date.now()) + 500 * Math.random());
+    };
+    state.reload = () => void ask();
+    listeners.add(told);
+    listen();
+    untrack(() => void ask());
+    return () => {
+      isOver = true;
+      clearTimeout(timer);
+      listeners.delete(told);
+      if (listeners.size === 0) stop();
+    };
+  });
+  return state;
+}

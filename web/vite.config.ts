@@ -1,0 +1,10 @@
+// The build of the portal's pages: a few files without anything inline, as the Content-Security-Policy asks for.
+import { svelte } from "@sveltejs/vite-plugin-svelte";
+import { defineConfig } from "vite";
+
+export default defineConfig({
+  plugins: [svelte()],
+  build: { target: "es2022", modulePreload: false, assetsInlineLimit: 0, chunkSizeWarningLimit: 300 },
+  // `npx vite` beside a running `minke portal --port 8899`.
+  server: { proxy: { "/api": "http://localhost:8899", "/login": "http://localhost:8899" } },
+});
