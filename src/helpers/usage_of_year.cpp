@@ -58,6 +58,7 @@ Result<view::UsageReport> usage_of_year(engine::Engine& cluster, const UsageWant
   query.set_from(wanted.begin);
   query.set_until(std::min(wanted.now, report.end()));
   query.set_duplicates(true);
+  query.set_brief(true);
   const auto taken = engine::for_each_accounted(cluster, query,
                                                 [&](const api::AccountedJob& job) { report.add(job.job()); });
   if (!taken) return failure(taken.error());

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <malloc.h>
 
+#include <algorithm>
 #include <atomic>
 #include <latch>
 #include <semaphore>
@@ -13,6 +14,7 @@
 #include "model/step_record.pb.h"
 #include "store/job_row.h"
 #include "store/report.h"
+#include "store/schema.h"
 #include "store/testing.h"
 
 namespace minke::store {
@@ -352,6 +354,46 @@ TEST_F(QueryTest, ClosingEndsWhatStillRunsWithAnError) {
   store_.reset();  // takes less time than the remaining chunks
   EXPECT_THAT(ends, ElementsAre(HasSubstr("stopping"), HasSubstr("stopping")));
   EXPECT_LT(chunks, 100u);
+}
+
+TEST_F(QueryTest, TheNewestComeByTheirEnds) {
+  Batch batch;
+  batch.jobs = {
+      job_with_times(1, model::JOB_COMPLETE, 10, 500), job_with_times(2, model::JOB_RUNNING, 10, 900),
+      job_with_times(3, model::JOB_FAILED, 10, 300),   job_with_times(4, model::JOB_COMPLETE, 10, 500),
+      job_with_times(5, model::JOB_REQUEUED, 10, 600), job_with_times(5, model::JOB_COMPLETE, 20, 400, 1)};
+  batch.jobs[2].record.set_uid(1001);
+  put(std::move(batch));
+  EXPECT_EQ(runs({.newest_first = true}), (Runs{{4, 0}, {1, 0}, {5, 1}, {3, 0}}));
+  EXPECT_EQ(runs({.duplicates = true, .newest_first = true}), (Runs{{5, 0}, {4, 0}, {1, 0}, {5, 1}, {3, 0}}));
+  EXPECT_THAT(ids({.from = 400, .newest_first = true}), ElementsAre(4, 1, 5));
+  EXPECT_THAT(ids({.uids = {1001}, .newest_first = true}), ElementsAre(3));
+  EXPECT_THAT(ids({.uids = {1000, 1001}, .newest_first = true}), ElementsAre(4, 1, 5, 3));
+  EXPECT_THAT(ids({.newest_first = true, .behind_end = 500, .behind_run = run_key(4, 0)}),
+              ElementsAre(1, 5, 3));
+  EXPECT_THAT(ids({.newest_first = true, .behind_end = 300, .behind_run = run_key(3, 0)}), IsEmpty());
+}
+
+// Ends that many share, over several chunks: each comes once, in order, wherever a chunk ends.
+TEST_F(QueryTest, TheNewestOfThousandsComeOnce) {
+  constexpr uint32_t kJobs = 3000;
+  Batch batch;
+  std::vector<std::pair<int64_t, uint32_t>> expected;
+  for (uint32_t id = 1; id <= kJobs; ++id) {
+    const int64_t end = 1000 + static_cast<int64_t>(id * 7919 % 13);
+    batch.jobs.push_back(job_with_times(id, model::JOB_COMPLETE, 10, end));
+    batch.jobs.back().record.set_uid(id % 2);
+    expected.emplace_back(end, id);
+  }
+  put(std::move(batch));
+  std::sort(expected.rbegin(), expected.rend());
+  std::vector<uint32_t> all, of_one;
+  for (const auto& [end, id] : expected) {
+    all.push_back(id);
+    if (id % 2 == 1) of_one.push_back(id);
+  }
+  EXPECT_EQ(ids({.newest_first = true}), all);
+  EXPECT_EQ(ids({.uids = {1}, .newest_first = true}), of_one);
 }
 
 }  // namespace

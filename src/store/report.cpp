@@ -25,6 +25,13 @@ bool allows(const std::vector<T>& sorted, const Value& value) {
   return sorted.empty() || std::binary_search(sorted.begin(), sorted.end(), value);
 }
 
+// An index answers it, which has the runs in the order of their ends: those of one second are sorted here.
+std::string newest_of(const char* whose) {
+  return std::string("SELECT run, end_time FROM jobs WHERE ") + whose +
+         "end_time IS NOT NULL AND end_time BETWEEN ?1 AND ?2 AND (end_time < ?2 OR run < ?3) "
+         "ORDER BY end_time DESC, run DESC LIMIT ?4";
+}
+
 }  // namespace
 
 Result<ReportStatements> ReportStatements::prepare(Connection& connection) {
@@ -43,6 +50,8 @@ Result<ReportStatements> ReportStatements::prepare(Connection& connection) {
       {&ReportStatements::runs_in_window, "SELECT run FROM jobs WHERE end_time >= ?1 AND submit_time < ?2"},
       {&ReportStatements::runs_of_user,
        "SELECT run FROM jobs WHERE uid = ?3 AND end_time >= ?1 AND submit_time < ?2"},
+      {&ReportStatements::newest, newest_of("")},
+      {&ReportStatements::newest_of_user, newest_of("uid = ?5 AND ")},
       {&ReportStatements::runs_active, "SELECT run FROM jobs WHERE active = 1"},
       {&ReportStatements::later_run,
        "SELECT 1 FROM jobs WHERE run > ?1 AND run <= ?2 AND submit_time < ?3 LIMIT 1"},
@@ -72,11 +81,14 @@ Result<Report::Part> Report::next(ReportStatements& statements) {
   if (auto begun = statements.begin.run(); !begun) return failure(begun.error());
   Part part;
   Status status;
-  if (!started_) {
+  if (query_.newest_first) {
+    status = read_newest(statements, part);
+  } else if (!started_) {
     started_ = true;
     status = collect_candidates(statements);
   }
-  if (status) status = candidates_ ? read_candidates(statements, part) : read_in_order(statements, part);
+  if (status && !query_.newest_first)
+    status = candidates_ ? read_candidates(statements, part) : read_in_order(statements, part);
   auto ended = statements.end.run();
   if (!status) return failure(status.error());
   if (!ended) return failure(ended.error());
@@ -158,19 +170,48 @@ Status Report::collect_candidates(ReportStatements& statements) {
   return {};
 }
 
+Status Report::read_run(ReportStatements& statements, int64_t run, Part& part) {
+  statements.run.bind(1, run);
+  auto row = statements.run.step();
+  if (!row) return failure(row.error());
+  if (!*row) return {};
+  const Status considered = consider(statements, statements.run, part);
+  statements.run.reset();
+  return considered;
+}
+
 Status Report::read_candidates(ReportStatements& statements, Part& part) {
   size_t rows = 0;
   while (next_candidate_ < candidates_->size() && part.jobs.size() < kChunkJobs && rows < kRowsPerTurn) {
-    statements.run.bind(1, candidates_->at(next_candidate_++));
     ++rows;
-    auto row = statements.run.step();
-    if (!row) return failure(row.error());
-    if (!*row) continue;
-    auto considered = consider(statements, statements.run, part);
-    statements.run.reset();
-    if (!considered) return considered;
+    if (const Status read = read_run(statements, candidates_->at(next_candidate_++), part); !read)
+      return read;
   }
   part.finished = next_candidate_ == candidates_->size();
+  return {};
+}
+
+Status Report::read_newest(ReportStatements& statements, Part& part) {
+  const bool of_one = query_.uids.size() == 1;
+  Statement& keys = of_one ? statements.newest_of_user : statements.newest;
+  const bool is_first = query_.behind_end == 0;
+  keys.bind(1, query_.from);
+  keys.bind(2, is_first ? std::numeric_limits<int64_t>::max() : query_.behind_end);
+  keys.bind(3, is_first ? std::numeric_limits<int64_t>::max() : query_.behind_run);
+  keys.bind(4, static_cast<int64_t>(kChunkJobs));
+  if (of_one) keys.bind(5, static_cast<int64_t>(query_.uids.front()));
+  std::vector<int64_t> runs;
+  while (true) {
+    auto row = keys.step();
+    if (!row) return failure(row.error());
+    if (!*row) break;
+    runs.push_back(keys.integer(0));
+    query_.behind_run = keys.integer(0);
+    query_.behind_end = keys.integer(1);
+  }
+  part.finished = runs.size() < kChunkJobs;
+  for (const int64_t run : runs)
+    if (const Status read = read_run(statements, run, part); !read) return read;
   return {};
 }
 

@@ -1,6 +1,7 @@
 // One accounting query in progress, read chunk by chunk.
 //
-// There are two ways to find the jobs, and the start decides: if the query names jobs, or a window of time
+// The newest first are found in an index, a chunk at a time, from where the last chunk ended. For all else
+// there are two ways to find the jobs, and the start decides: if the query names jobs, or a window of time
 // with few jobs, it first collects the keys of the runs that may match, from indexes; else it reads all jobs
 // in order. Either way every row is then tested against the whole query, so the keys need only be a superset.
 // Memory: one chunk, and the keys (at most kMostCandidates × 8 bytes).
@@ -27,6 +28,7 @@ struct ReportStatements {
   Statement begin, end;
   Statement run, runs_after;                                                        // whole rows
   Statement runs_of_job, runs_of_array, runs_in_window, runs_of_user, runs_active;  // keys only
+  Statement newest, newest_of_user;                                                 // keys and ends
   Statement later_run, spec_ids_of_name, spec, steps;
 };
 
@@ -52,6 +54,8 @@ class Report {
   Status collect_jobs(ReportStatements& statements, const std::vector<uint32_t>& ids);
   Status read_candidates(ReportStatements& statements, Part& part);
   Status read_in_order(ReportStatements& statements, Part& part);
+  Status read_newest(ReportStatements& statements, Part& part);
+  Status read_run(ReportStatements& statements, int64_t run, Part& part);
   Status consider(ReportStatements& statements, const Statement& row, Part& part);
   bool selects(const Statement& row) const;
   Result<bool> is_superseded(ReportStatements& statements, int64_t run);

@@ -45,7 +45,10 @@ struct AccountingQuery {
   bool with_steps = false;
   bool duplicates = false;  // also earlier runs of requeued jobs
   int64_t ended_since = 0;  // not 0: only jobs that ended at or after it (squeue --states=all)
-  uint32_t asker = 0;       // queries of one asker take turns with those of others; any number
+  // Only jobs that ended (at `from` or later), the latest first, and of one second the highest run first.
+  bool newest_first = false;
+  int64_t behind_end = 0, behind_run = 0;  // then, if not 0: only those behind this one (schema.h: run)
+  uint32_t asker = 0;                      // queries of one asker take turns with those of others; any number
 };
 struct Options {
   bool sync = true;  // false: synchronous=OFF, for measuring only
@@ -80,10 +83,10 @@ class Store {
   virtual void forget(int64_t ended_before, std::function<void(Result<uint64_t>)> done) = 0;
 
   using OnChunk = std::function<void(Result<std::vector<AccountedJob>>)>;
-  // Calls `chunk` with up to some hundred jobs at a time, ordered by (job_id, restarts), then once with
-  // an empty vector: the end. An error ends it at once. Queries take turns, by asker and chunk by
-  // chunk. Each chunk is read as of its own moment, so that a report of any length keeps neither memory
-  // nor the log of commits.
+  // Calls `chunk` with up to some hundred jobs at a time, ordered by (job_id, restarts) unless the query says
+  // otherwise, then once with an empty vector: the end. An error ends it at once. Queries take turns, by
+  // asker and chunk by chunk. Each chunk is read as of its own moment, so that a report of any length keeps
+  // neither memory nor the log of commits.
   virtual void query(AccountingQuery query, OnChunk chunk) = 0;
 
   // The same for a slow reader: each chunk after the first is read when it is asked for. The caller destroys

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <ctime>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -65,10 +66,71 @@ std::vector<std::string> sacct_words(const api::QueryAccountingRequest& request,
   return words;
 }
 
+// Where a record stands among the newest.
+auto place_of(const api::AccountedJob& one) {
+  return std::tuple(one.job().end_time(), one.job().job_id(), one.job().restarts());
+}
+
 }  // namespace
 
 Status SlurmEngine::accounting(const api::QueryAccountingRequest& request,
                                const Take<api::AccountingReply>& take) {
+  return request.newest() == 0 ? recorded(request, take) : newest(request, take);
+}
+
+// sacct has no such order, and no limit. It is asked for windows of time that grow, backwards from where the
+// answer begins: so what it reads is about what is wanted, however many jobs there ever were.
+Status SlurmEngine::newest(const api::QueryAccountingRequest& request,
+                           const Take<api::AccountingReply>& take) {
+  constexpr int64_t kFirstWindow = 6 * 3600, kOldest = int64_t{20} * 365 * 86400;
+  constexpr uint64_t kMostRead = 20000;
+  const api::AccountingPlace& behind = request.behind();
+  const bool is_first = behind.end_time() == 0;
+  int64_t until = is_first ? std::time(nullptr) + 1 : behind.end_time();
+  const int64_t floor = std::max(request.from(), until - kOldest);
+  api::QueryAccountingRequest asked = request;
+  asked.clear_newest();
+  asked.clear_behind();
+  std::vector<api::AccountedJob> found;
+  uint64_t read = 0;
+  for (int64_t window = kFirstWindow; until >= floor && found.size() < request.newest() && read < kMostRead;
+       window *= 4) {
+    const int64_t from = std::max(floor, until - window);
+    asked.set_from(from);
+    asked.set_until(until + 1);  // what began and ended in that second is in it
+    const Status done = recorded(asked, [&](api::AccountingReply& part) -> Status {
+      for (api::AccountedJob& one : *part.mutable_jobs()) {
+        ++read;
+        const int64_t end = one.job().end_time();
+        const bool has_ended = one.job().state() > model::JOB_SUSPENDED;
+        const bool is_behind =
+            is_first || place_of(one) < std::tuple(behind.end_time(), behind.job_id(), behind.restarts());
+        if (has_ended && is_behind && end >= from && end <= until) found.push_back(std::move(one));
+      }
+      return {};
+    });
+    if (!done) return done;
+    until = from - 1;
+  }
+  std::sort(found.begin(), found.end(),
+            [](const auto& a, const auto& b) { return place_of(a) > place_of(b); });
+  api::AccountingReply reply;
+  reply.set_now(std::time(nullptr));
+  if (found.size() >= request.newest()) {
+    found.resize(request.newest());
+    const model::JobRecord& last = found.back().job();
+    reply.mutable_next()->set_end_time(last.end_time());
+    reply.mutable_next()->set_job_id(last.job_id());
+    reply.mutable_next()->set_restarts(last.restarts());
+  } else if (until >= floor) {
+    reply.mutable_next()->set_end_time(until + 1);
+  }
+  for (api::AccountedJob& one : found) *reply.add_jobs() = std::move(one);
+  return take(reply);
+}
+
+Status SlurmEngine::recorded(const api::QueryAccountingRequest& request,
+                             const Take<api::AccountingReply>& take) {
   const JobMatcher matcher(request.filter(), Viewer{.uid = ::getuid(), .sees_all = true});
   text::SacctReader reader(text::SacctReader::Unfinished::kTake);
   const auto give = [&]() -> Status {

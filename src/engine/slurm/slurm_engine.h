@@ -98,6 +98,9 @@ class SlurmEngine final : public Engine, public ExplanationAbility, public Measu
   Status keep_metrics(const api::KeepMetricsRequest& request) override;
 
  private:
+  // accounting(): by time, and the newest first.
+  Status recorded(const api::QueryAccountingRequest& request, const Take<api::AccountingReply>& take);
+  Status newest(const api::QueryAccountingRequest& request, const Take<api::AccountingReply>& take);
   using Words = std::vector<std::string>;
   using TakeRecord = std::function<void(std::string_view line)>;
 

@@ -12,6 +12,7 @@
 #include "model/script_node.h"
 #include "rpc/envelope.h"
 #include "store/job_row.h"
+#include "store/schema.h"
 #include "store/store.h"
 
 namespace minke::engine {
@@ -19,6 +20,9 @@ namespace minke::engine {
 using namespace model;
 
 namespace {
+
+// Records that a request for the newest looks at, where most do not fit its filter: some 100 ms.
+constexpr uint64_t kMostLookedAt = 5000;
 
 void apply_notes(JobRecord& record) {
   const RecordNotes& notes = record.notes();
@@ -86,6 +90,9 @@ class AccountingReport final : public std::enable_shared_from_this<AccountingRep
     query.duplicates = request_.duplicates();
     query.uids.assign(request_.filter().uids().begin(), request_.filter().uids().end());
     if (!viewer_.sees_all) query.uids = {viewer_.uid};
+    query.newest_first = request_.newest() != 0;
+    query.behind_end = request_.behind().end_time();
+    query.behind_run = store::run_key(request_.behind().job_id(), request_.behind().restarts() & INT32_MAX);
     query.names.assign(request_.filter().names().begin(), request_.filter().names().end());
     stored_.emplace(core_, answer_, std::move(query),
                     [this](Result<std::vector<store::AccountedJob>>& chunk) { return show(chunk); });
@@ -94,14 +101,23 @@ class AccountingReport final : public std::enable_shared_from_this<AccountingRep
   // False: there is no more.
   bool show(Result<std::vector<store::AccountedJob>>& chunk) {
     rpc::AnswerEnvelope message;
+    bool last = !chunk || chunk->empty();
     if (!chunk) {
       rpc::set_error(message.message(), chunk.error());
     } else {
       api::AccountingReply& reply = message.body<api::AccountingReply>();
       reply.set_now(core_.now());
-      for (store::AccountedJob& stored : *chunk) add(stored, reply);
+      for (store::AccountedJob& stored : *chunk) {
+        const api::AccountingPlace place = place_of(stored.job.record);
+        add(stored, reply);
+        ++looked_at_;
+        if (request_.newest() == 0) continue;
+        last = shown_ == request_.newest() || looked_at_ == kMostLookedAt;
+        if (!last) continue;
+        *reply.mutable_next() = place;
+        break;
+      }
     }
-    const bool last = !chunk || chunk->empty();
     answer_.send(message.message(), last);
     if (last) answer_.end();
     return !last;
@@ -117,12 +133,32 @@ class AccountingReport final : public std::enable_shared_from_this<AccountingRep
       record = std::move(stored.job.record);
       *record.mutable_spec() = std::move(stored.spec);
       apply_notes(record);
-      queries_.complete(record, nullptr);
+      queries_.complete(record, nullptr, !request_.brief());
     }
     if (!matcher_.selected(record) || !matcher_.passes(record) || !matcher_.has_state(record.state())) return;
     if (request_.with_steps() && record.start_time() != 0 && record.state() != JOB_PENDING)
       add_steps(stored, job, accounted);
+    if (request_.brief()) make_brief(record);
     *reply.add_jobs() = std::move(accounted);
+    ++shown_;
+  }
+
+  static void make_brief(JobRecord& record) {
+    record.set_name(record.spec().name());
+    record.clear_spec();
+    record.clear_metrics();
+    record.clear_notes();
+    for (const auto clear :
+         {&JobRecord::clear_stdin_path, &JobRecord::clear_stdout_path, &JobRecord::clear_stderr_path})
+      (record.*clear)();
+  }
+
+  static api::AccountingPlace place_of(const JobRecord& record) {
+    api::AccountingPlace place;
+    place.set_end_time(record.end_time());
+    place.set_job_id(record.job_id());
+    place.set_restarts(record.restarts());
+    return place;
   }
 
   void add_steps(store::AccountedJob& stored, const Job* job, api::AccountedJob& accounted) {
@@ -144,6 +180,7 @@ class AccountingReport final : public std::enable_shared_from_this<AccountingRep
   const JobMatcher matcher_;
   const Viewer viewer_;
   std::optional<StoredJobs> stored_;
+  uint64_t looked_at_ = 0, shown_ = 0;
 };
 
 }  // namespace

@@ -159,7 +159,7 @@ const sched::LayoutPartition* Queries::partition_of(const JobRecord& record) con
   return nullptr;
 }
 
-void Queries::complete(JobRecord& record, const Job* job) {
+void Queries::complete(JobRecord& record, const Job* job, bool with_paths) {
   const JobSpec& spec = record.spec();
   if (record.partition().empty()) record.set_partition(spec.partition());
   record.set_account(spec.account());
@@ -180,10 +180,12 @@ void Queries::complete(JobRecord& record, const Job* job) {
       }
     }
   }
-  const environment::JobPaths paths = environment::paths_of(record);
-  record.set_stdin_path(paths.in.empty() ? "/dev/null" : paths.in);
-  record.set_stdout_path(paths.out);
-  record.set_stderr_path(paths.error.empty() ? paths.out : paths.error);
+  if (with_paths) {
+    const environment::JobPaths paths = environment::paths_of(record);
+    record.set_stdin_path(paths.in.empty() ? "/dev/null" : paths.in);
+    record.set_stdout_path(paths.out);
+    record.set_stderr_path(paths.error.empty() ? paths.out : paths.error);
+  }
   add_times(record, record.spec().begin_time(), core_.now());
   // Every pass looks at what waits; at what runs, the one that started it.
   const int64_t last_pass = core_.diagnostics.last_pass();

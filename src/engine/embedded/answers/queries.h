@@ -57,7 +57,7 @@ class Queries {
   // Writes what QueryJobsRequest::brief promises into `record`, which must be empty.
   void write_brief(const Job& job, model::JobRecord& record);
   // The same for a record from the store, which has its spec. `job`: null if it is not in memory.
-  void complete(model::JobRecord& record, const Job* job);
+  void complete(model::JobRecord& record, const Job* job, bool with_paths = true);
 
  private:
   // The first of the job's partitions; null if it no longer exists.

@@ -12,6 +12,7 @@
 #include "model/job_state.pb.h"
 #include "model/step_record.pb.h"
 #include "store/job_row.h"
+#include "store/schema.h"
 #include "store/store.h"
 #include "store/tables.h"
 
@@ -80,6 +81,7 @@ class MemoryStore final : public store::Store {
       }
       found.push_back(std::move(job));
     }
+    if (query.newest_first) put_newest_first(query, found);
     if (!found.empty()) chunk(std::move(found));
     chunk(std::vector<store::AccountedJob>());
   }
@@ -144,6 +146,18 @@ class MemoryStore final : public store::Store {
     return (among(query.job_ids, record.job_id()) || among(query.job_ids, record.array_job_id())) &&
            among(query.uids, record.uid()) && (query.until == 0 || record.submit_time() < query.until) &&
            (end == 0 ? query.ended_since == 0 : end >= std::max(query.from, query.ended_since));
+  }
+  static void put_newest_first(const store::AccountingQuery& query, std::vector<store::AccountedJob>& jobs) {
+    const auto place = [](const store::AccountedJob& one) {
+      const model::JobRecord& record = one.job.record;
+      return std::pair(record.end_time(), store::run_key(record.job_id(), record.restarts()));
+    };
+    std::erase_if(jobs, [&](const auto& one) {
+      const bool is_behind =
+          query.behind_end == 0 || place(one) < std::pair(query.behind_end, query.behind_run);
+      return one.job.record.state() <= model::JOB_SUSPENDED || !is_behind;
+    });
+    std::sort(jobs.begin(), jobs.end(), [&](const auto& a, const auto& b) { return place(a) > place(b); });
   }
   template <typename Map, typename Name>
   static std::optional<typename Map::mapped_type> value_of(const Map& map, const Name& name) {
