@@ -72,6 +72,38 @@ def test_ended_jobs_come_by_the_page_and_all_once(cluster, portal):
     assert sorted(seen) == ended and len(set(seen)) == 5
 
 
+def test_ended_jobs_are_those_of_sacct_newest_first(cluster, portal):
+    """By state and name, page by page, also where most jobs do not fit; and what is filtered by whose they are."""
+    jobs = [cluster.submit("false" if number % 3 == 0 else "true", f"--job-name=n{number % 2}") for number in range(9)]
+    array = cluster.submit("true", "--array=1-3", "--job-name=tasks")
+    for job in (*jobs, array):
+        cluster.wait_end(job)
+
+    def pages(words, size=2):
+        seen, query = [], ""
+        for _ in range(30):
+            page = portal.program(f"/api/v1/jobs/ended?limit={size}&{words}{query}")
+            seen += page["jobs"]
+            assert len(page["jobs"]) <= size
+            if not page["more"]:
+                return seen
+            query = f"&before={page['before']}&before_id={page['before_id']}"
+        raise AssertionError("the pages have no end")
+
+    told = [line.split("|") for line in cluster.run("sacct", "-X", "-n", "-P", "-o", "JobID,State,JobIDRaw,JobName", check=0).stdout.splitlines()]
+    everything = pages("")
+    assert sorted((job["id"], job["state"], str(job["job_id"]), job["name"]) for job in everything) == sorted(tuple(line) for line in told)
+    places = [(job["end"], job["job_id"]) for job in everything]
+    assert places == sorted(places, reverse=True) and len(places) == len(set(places)) == 12
+    assert pages("", 100) == everything and pages("user=me", 5) == everything
+    assert {job["job_id"] for job in pages("state=FAILED")} == set(jobs[::3])
+    assert {job["job_id"] for job in pages("search=N1", 1)} == set(jobs[1::2])
+    assert pages("user=nobody") == [] and pages("account=nosuch") == [] and pages(f"since={2**40 - 1}") == []
+    home = portal.program("/api/v1/home")
+    assert (home["ended_count"], home["ended_more"], [job["job_id"] for job in home["ended"]]) == (12, False, [job["job_id"] for job in everything])
+    assert portal.program("/api/v1/failures")["total"] == 3
+
+
 def test_a_job_s_page_has_the_numbers_of_the_commands(cluster, portal):
     job = cluster.submit("echo said; srun true\nsleep 0\nexit 3", "--mem=100", "--job-name=three")
     cluster.wait_end(job)

@@ -14,6 +14,7 @@
 #include "model/accounts.pb.h"
 #include "os/minke_home.h"
 #include "portal/desk.h"
+#include "portal/ended_jobs.h"
 #include "portal/job_json.h"
 #include "portal/page_answers.h"
 #include "text/number.h"
@@ -74,15 +75,14 @@ Result<Reply> waste_page(Call& call) {
   query.mutable_filter()->set_all_states(true);
   query.set_from(since);
   query.set_with_steps(true);  // seff's memory is that of a step
+  query.set_brief(true);
   if (call.has("account")) query.mutable_filter()->add_accounts(call.text("account"));
-  if (call.has("user"))
-    query.mutable_filter()->add_users(call.text("user") == "me" ? call.desk.user() : call.text("user"));
+  if (call.has("user")) ask_for_user(call.text("user") == "me" ? call.desk.user() : call.text("user"), query);
   const config::PortalSettings settings =
       config::load_portal_settings(os::configuration_path(os::minke_home_path()));
   view::WasteTally tally(since, asked_at, settings.costs);
-  const auto now =
-      engine::for_each_accounted(call.cluster, query, [&](const api::AccountedJob& one) { tally.add(one); });
-  if (!now) return failure(now.error());
+  const Status read = for_each_since(call, query, [&](const api::AccountedJob& one) { tally.add(one); });
+  if (!read) return failure(read.error());
   Json value = {{"now", asked_at},
                 {"since", since},
                 {"currency", settings.costs.currency},

@@ -17,6 +17,7 @@
 #include "model/cluster.pb.h"
 #include "model/job_record.pb.h"
 #include "portal/desk.h"
+#include "portal/ended_jobs.h"
 #include "portal/job_json.h"
 #include "portal/openapi.h"
 #include "portal/routes.h"
@@ -201,24 +202,23 @@ Result<Json> rows_with_forecast(Call& call, Ordered all, int64_t now) {
   return rows;
 }
 
-// What of one's own has ended since then, the newest first.
+// What of one's own has ended since then, the newest first. No more are counted than a person reads.
 Status add_ended(Call& call, int64_t since, int64_t now, Json& value) {
+  constexpr size_t kMostCounted = 1000;
   api::QueryAccountingRequest query;
   query.mutable_filter()->add_uids(call.desk.uid());
   query.mutable_filter()->set_all_states(true);
   query.set_from(since);
-  std::vector<std::pair<int64_t, Json>> ended;
-  const auto told = engine::for_each_accounted(call.cluster, query, [&](const api::AccountedJob& one) {
-    if (view::is_finished(one.job().state()) && one.job().end_time() >= since)
-      ended.emplace_back(one.job().end_time(), job_row(one.job(), now));
+  Json rows = Json::array();
+  uint64_t count = 0;
+  const auto read = read_back(call.cluster, std::move(query), {.most = kMostCounted}, [&](const auto& one) {
+    if (++count <= kMostRows) rows.push_back(job_row(one.job(), now));
+    return true;
   });
-  if (!told) return failure(told.error());
-  std::stable_sort(ended.begin(), ended.end(),
-                   [](const auto& a, const auto& b) { return a.first > b.first; });
-  value["ended_count"] = ended.size();
-  if (ended.size() > kMostRows) ended.resize(kMostRows);
-  value["ended"] = Json::array();
-  for (auto& [end, row] : ended) value["ended"].push_back(std::move(row));
+  if (!read) return failure(read.error());
+  value["ended"] = std::move(rows);
+  value["ended_count"] = count;
+  value["ended_more"] = !read->is_all;
   return {};
 }
 

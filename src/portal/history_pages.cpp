@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <ctime>
 #include <map>
+#include <set>
 
 #include "api/accounting.pb.h"
 #include "api/machine.pb.h"
@@ -18,6 +19,7 @@
 #include "model/job_state.pb.h"
 #include "os/minke_home.h"
 #include "portal/desk.h"
+#include "portal/ended_jobs.h"
 #include "portal/found_job.h"
 #include "portal/job_json.h"
 #include "portal/page_answers.h"
@@ -32,7 +34,7 @@ namespace minke::portal {
 namespace {
 
 constexpr int64_t kDay = 86400;
-constexpr size_t kMostFailures = 20;
+constexpr size_t kMostFailures = 20, kMostCounted = 1000;
 constexpr size_t kMostBars = 2000;
 
 config::PortalSettings settings_of_site() {
@@ -146,39 +148,33 @@ Result<Reply> footprint_page(Call& call) {
   const int64_t asked_at = std::time(nullptr), since = asked_at - call.number("days", 30) * kDay;
   const config::PortalSettings settings = settings_of_site();
   api::QueryAccountingRequest query;
-  query.mutable_filter()->add_users(user_of(call));
+  ask_for_user(user_of(call), query);
   query.mutable_filter()->set_all_states(true);
   query.set_from(since);
+  query.set_brief(true);
   view::Footprint sum;
-  const auto now = engine::for_each_accounted(call.cluster, query, [&](const api::AccountedJob& one) {
-    const model::JobRecord& job = one.job();
-    if (view::is_finished(job.state()) && job.end_time() < since) return;
+  const Status read = for_each_since(call, query, [&](const api::AccountedJob& one) {
     sum += view::footprint_of(one, settings.costs, asked_at);
   });
-  if (!now) return failure(now.error());
+  if (!read) return failure(read.error());
   return json_reply(footprint_json(sum, settings));
 }
 
-Result<Reply> timeline_page(Call& call) {
-  const int64_t asked_at = std::time(nullptr), since = asked_at - call.number("days", 7) * kDay;
-  const std::string node = call.text("node");
-  api::QueryAccountingRequest query;
-  query.mutable_filter()->set_all_states(true);
-  query.set_from(since);
-  if (!node.empty()) query.mutable_filter()->add_nodes(node);
-  if (node.empty() || call.has("user")) query.mutable_filter()->add_users(user_of(call));
-  std::vector<std::pair<int64_t, Json>> bars;
-  std::map<int64_t, std::pair<int64_t, int64_t>> changes = {{since, {0, 0}}, {asked_at, {0, 0}}};
+// The bars of jobs, and what they held together.
+struct Timeline {
+  int64_t since, asked_at;
+  std::string node;
+  std::map<int64_t, std::pair<int64_t, int64_t>> changes = {};  // of processors and GPUs
+  std::vector<std::pair<int64_t, Json>> bars = {};
   uint64_t left_out = 0;
-  const auto now = engine::for_each_accounted(call.cluster, query, [&](const api::AccountedJob& one) {
-    const model::JobRecord& job = one.job();
-    if (job.state() == model::JOB_PENDING || job.start_time() == 0) return;
+
+  void add(const model::JobRecord& job) {
+    if (job.start_time() == 0) return;
     const bool is_over = view::is_finished(job.state());
     const int64_t end = is_over ? job.end_time() : asked_at;
-    if (end < since) return;
     const auto [cpus, gpus] = held_of(job, node);
-    changes[std::max(since, job.start_time())].first += cpus;
-    changes[std::max(since, job.start_time())].second += gpus;
+    changes[job.start_time()].first += cpus;
+    changes[job.start_time()].second += gpus;
     changes[end].first -= cpus;
     changes[end].second -= gpus;
     if (bars.size() >= kMostBars) {
@@ -194,13 +190,48 @@ Result<Reply> timeline_page(Call& call) {
                                              {"end", is_over ? end : 0},
                                              {"cpus", cpus},
                                              {"gpus", gpus}});
+  }
+
+  // What was held from `since` on.
+  Json json() {
+    std::stable_sort(bars.begin(), bars.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::map<int64_t, std::pair<int64_t, int64_t>> shown = {{since, {0, 0}}, {asked_at, {0, 0}}};
+    for (const auto& [moment, change] : changes) {
+      shown[std::max(since, moment)].first += change.first;
+      shown[std::max(since, moment)].second += change.second;
+    }
+    Json value = {{"now", asked_at}, {"since", since}, {"left_out", left_out}, {"bars", Json::array()}};
+    for (auto& [start, bar] : bars) value["bars"].push_back(std::move(bar));
+    value["held"] = held_json(shown);
+    return value;
+  }
+};
+
+// Where more jobs ended than it looks at, it begins later: with what it has seen all of.
+Result<Reply> timeline_page(Call& call) {
+  constexpr size_t kMostJobs = 20000;
+  const int64_t asked_at = std::time(nullptr);
+  Timeline timeline{asked_at - call.number("days", 7) * kDay, asked_at, call.text("node")};
+  api::QueryAccountingRequest query;
+  query.mutable_filter()->set_all_states(true);
+  query.set_from(timeline.since);
+  query.set_brief(true);
+  if (!timeline.node.empty()) query.mutable_filter()->add_nodes(timeline.node);
+  if (timeline.node.empty() || call.has("user")) ask_for_user(user_of(call), query);
+  std::set<uint32_t> ran;
+  const Status told = for_each_running(call, query, [&](const api::AccountedJob& one) {
+    ran.insert(one.job().job_id());
+    timeline.add(one.job());
   });
-  if (!now) return failure(now.error());
-  std::stable_sort(bars.begin(), bars.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  Json value = {{"now", asked_at}, {"since", since}, {"left_out", left_out}, {"bars", Json::array()}};
-  for (auto& [start, bar] : bars) value["bars"].push_back(std::move(bar));
-  value["held"] = held_json(changes);
-  return json_reply(value);
+  if (!told) return failure(told.error());
+  const auto read = read_back(call.cluster, query, {.most = kMostJobs}, [&](const api::AccountedJob& one) {
+    if (!ran.contains(one.job().job_id())) timeline.add(one.job());
+    return true;
+  });
+  if (!read) return failure(read.error());
+  if (!read->is_all) timeline.since = std::min(asked_at, read->next.end_time() + 1);
+  return json_reply(timeline.json());
 }
 
 Result<Reply> waits_page(Call& call) {
@@ -208,10 +239,11 @@ Result<Reply> waits_page(Call& call) {
   api::QueryAccountingRequest query;
   query.mutable_filter()->set_all_states(true);
   query.set_from(since);
+  query.set_brief(true);
   view::WaitTally tally(since);
-  const auto now = engine::for_each_accounted(call.cluster, query,
-                                              [&](const api::AccountedJob& one) { tally.add(one.job()); });
-  if (!now) return failure(now.error());
+  const Status read =
+      for_each_since(call, query, [&](const api::AccountedJob& one) { tally.add(one.job()); });
+  if (!read) return failure(read.error());
   Json value = {{"now", asked_at}, {"since", since}, {"kinds", Json::array()}};
   for (const view::WaitTally::Row& row : tally.rows())
     value["kinds"].push_back({{"partition", row.partition},
@@ -246,17 +278,18 @@ Result<Reply> show_failures(Call& call) {
   query.mutable_filter()->add_uids(call.desk.uid());
   query.mutable_filter()->set_all_states(true);
   query.set_from(since);
+  for (const model::JobState state :
+       {model::JOB_FAILED, model::JOB_TIMEOUT, model::JOB_NODE_FAIL, model::JOB_PREEMPTED,
+        model::JOB_BOOT_FAIL, model::JOB_DEADLINE, model::JOB_OOM})
+    query.mutable_filter()->add_states(state);
   std::vector<model::JobRecord> failed;
-  const auto now = engine::for_each_accounted(call.cluster, query, [&](const api::AccountedJob& one) {
-    const model::JobRecord& job = one.job();
-    const bool is_well = job.state() == model::JOB_COMPLETE || job.state() == model::JOB_CANCELLED;
-    if (view::is_finished(job.state()) && !is_well && job.end_time() >= since) failed.push_back(job);
+  uint64_t total = 0;
+  const auto read = read_back(call.cluster, query, {.most = kMostCounted}, [&](const api::AccountedJob& one) {
+    if (++total <= kMostFailures) failed.push_back(one.job());
+    return true;
   });
-  if (!now) return failure(now.error());
-  std::stable_sort(failed.begin(), failed.end(),
-                   [](const auto& a, const auto& b) { return a.end_time() > b.end_time(); });
-  Json value = {{"now", asked_at}, {"total", failed.size()}, {"failures", Json::array()}};
-  if (failed.size() > kMostFailures) failed.resize(kMostFailures);
+  if (!read) return failure(read.error());
+  Json value = {{"now", asked_at}, {"total", total}, {"more", !read->is_all}, {"failures", Json::array()}};
   view::DisplayContext context;
   context.now = asked_at;
   for (model::JobRecord& job : failed) {

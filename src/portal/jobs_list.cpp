@@ -9,8 +9,8 @@
 #include "engine/engine.h"
 #include "engine/fetch.h"
 #include "model/job_record.pb.h"
-#include "os/user_id.h"
 #include "portal/desk.h"
+#include "portal/ended_jobs.h"
 #include "portal/job_answers.h"
 #include "portal/job_json.h"
 #include "text/list.h"
@@ -172,50 +172,37 @@ Result<Reply> list_jobs(Call& call) {
   return json_reply(value);
 }
 
-// Windows of time that grow, backwards from where the last page ended: a page costs about what it shows,
-// however many jobs there ever were.
+// A page of what ended costs about what it shows, however many jobs there ever were. Where few jobs fit, it
+// is shorter, and says where to go on.
 Result<Reply> list_ended_jobs(Call& call) {
   const auto wanted = wanted_of(call);
   if (!wanted) return failure(wanted.error());
-  constexpr int64_t kFirstWindow = 6 * 3600, kMostAsked = 20000;
-  constexpr int64_t kOldest = int64_t{20} * 365 * 86400;
-  const auto limit = static_cast<size_t>(call.number("limit", 50));
-  const int64_t since = call.number("since"), asked_at = std::time(nullptr);
-  int64_t until = call.has("before") ? call.number("before") : asked_at + 1;
-  const auto after_id = static_cast<uint32_t>(call.number("before_id"));
-  std::vector<std::pair<std::pair<int64_t, uint32_t>, Json>> found;
-  int64_t asked = 0, floor = std::max<int64_t>(since, until - kOldest);
-  for (int64_t window = kFirstWindow; until > floor && found.size() <= limit; window *= 4) {
-    api::QueryAccountingRequest query;
-    query.mutable_filter()->set_all_states(true);
-    if (!wanted->user.empty()) query.mutable_filter()->add_users(wanted->user);
-    if (!wanted->account.empty()) query.mutable_filter()->add_accounts(wanted->account);
-    if (!wanted->partition.empty()) query.mutable_filter()->add_partitions(wanted->partition);
-    const int64_t from = std::max(floor, until - window);
-    query.set_from(from);
-    query.set_until(until + 1);  // what began and ended in that second is in it
-    const auto now = engine::for_each_accounted(call.cluster, query, [&](const api::AccountedJob& one) {
-      const JobRecord& job = one.job();
-      const int64_t end = job.end_time();
-      ++asked;
-      if (!view::is_finished(job.state()) || end < from || end > until || !wanted->fits(job)) return;
-      if (end == until && (after_id == 0 || job.job_id() >= after_id)) return;
-      found.push_back({{end, job.job_id()}, job_row(job, asked_at)});
-    });
-    if (!now) return failure(now.error());
-    until = from - 1;
-    if (asked > kMostAsked) break;
+  api::QueryAccountingRequest query;
+  api::JobFilter& filter = *query.mutable_filter();
+  filter.set_all_states(true);
+  if (!wanted->user.empty()) ask_for_user(wanted->user, query);
+  if (!wanted->account.empty()) filter.add_accounts(wanted->account);
+  if (!wanted->partition.empty()) filter.add_partitions(wanted->partition);
+  query.set_from(call.number("since"));
+  if (call.has("before")) {
+    query.mutable_behind()->set_end_time(call.number("before"));
+    query.mutable_behind()->set_job_id(static_cast<uint32_t>(call.number("before_id")));
   }
-  std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
-  const bool more = found.size() > limit || until > floor;
-  if (found.size() > limit) found.resize(limit);
-  Json value = {{"now", asked_at}, {"more", more}, {"before", 0}, {"before_id", 0}, {"jobs", Json::array()}};
-  if (more) {
-    value["before"] = found.empty() ? until + 1 : found.back().first.first;
-    value["before_id"] = found.empty() ? 0 : found.back().first.second;
-  }
-  for (auto& [key, row] : found) value["jobs"].push_back(std::move(row));
-  return json_reply(value);
+  const int64_t now = std::time(nullptr);
+  Json rows = Json::array();
+  const auto read =
+      read_back(call.cluster, std::move(query), {.most = static_cast<size_t>(call.number("limit", 50))},
+                [&](const api::AccountedJob& one) {
+                  if (!wanted->fits(one.job())) return false;
+                  rows.push_back(job_row(one.job(), now));
+                  return true;
+                });
+  if (!read) return failure(read.error());
+  return json_reply({{"now", now},
+                     {"more", !read->is_all},
+                     {"before", read->is_all ? 0 : read->next.end_time()},
+                     {"before_id", read->is_all ? 0 : read->next.job_id()},
+                     {"jobs", std::move(rows)}});
 }
 
 }  // namespace minke::portal

@@ -134,6 +134,7 @@ constexpr SchemaField kFields[] = {
     {"message", "numbers", "any"},
     {"failures", "now", "time"},
     {"failures", "total", "integer"},
+    {"failures", "more", "boolean"},
     {"failures", "failures", "list of failed_job"},
     {"failed_job", "job", "job"},
     {"failed_job", "why", "text"},

@@ -139,6 +139,7 @@ constexpr SchemaField kFields[] = {
     {"home", "running_count", "integer"},
     {"home", "waiting_count", "integer"},
     {"home", "ended_count", "integer"},
+    {"home", "ended_more", "boolean"},
     {"home", "ended", "list of job"},
     {"home", "shares", "list of share"},
     {"share", "account", "text"},

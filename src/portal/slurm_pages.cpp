@@ -63,16 +63,23 @@ Result<Reply> jobs_page(Call& call, api::JobFilter filter, bool must_be_there) {
   return slurm_page(
       call, view::answer::kJobs, [&](Document& document, DisplayContext& context, Remarks&) -> Status {
         filter.set_all_states(true);
-        const auto jobs = engine::fetch_jobs(call.cluster, std::move(filter));
-        if (!jobs) return failure(jobs.error());
-        if (must_be_there && jobs->records.empty())
-          return failure("Unable to query JobId=" + call.text("job"), model::kInvalidJobId);
-        context.now = jobs->now;
         const auto nodes = engine::fetch_nodes(call.cluster);
         const view::NodeLayouts layouts = nodes ? view::layouts_of(nodes->records) : view::NodeLayouts();
+        api::QueryJobsRequest request;
+        *request.mutable_filter() = std::move(filter);
+        // Records are described as they come: of a long queue only the document is kept.
+        bool any = false;
         document.begin_array("jobs");
-        for (const model::JobRecord* job : jobs->records)
-          view::describe_job(document, *job, nullptr, context, &layouts);
+        const Status told = call.cluster.jobs(request, [&](const api::JobsReply& part) -> Status {
+          context.now = part.now();
+          any = any || part.jobs_size() > 0;
+          for (const model::JobRecord& job : part.jobs())
+            view::describe_job(document, job, nullptr, context, &layouts);
+          return {};
+        });
+        if (!told) return told;
+        if (must_be_there && !any)
+          return failure("Unable to query JobId=" + call.text("job"), model::kInvalidJobId);
         document.end();
         document.number("last_backfill", std::nullopt);
         return {};

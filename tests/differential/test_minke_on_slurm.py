@@ -153,6 +153,16 @@ def test_the_portal_shows_and_does_what_the_commands_do(login):
         assert login.asked("sdiag --json=v0.0.42") and login.asked("sshare --json=v0.0.42") and login.asked("sacctmgr --json=v0.0.42 show users")
         portal.program(f"/slurm/v0.0.42/job/{job}", "DELETE")
         poll(lambda: login.run("squeue", "-h", "-j", job, "-o", "%t").stdout.strip() in ("", "CA"), what="its end")
+        newest = lambda: portal.program("/api/v1/jobs/ended?limit=1&user=me")["jobs"]
+        poll(lambda: [one["job_id"] for one in newest()] == [int(job)], what="its record")
+        pages, query = [], ""
+        while not pages or pages[-1]["more"]:
+            pages.append(portal.program("/api/v1/jobs/ended?limit=2&user=me" + query))
+            query = f"&before={pages[-1]['before']}&before_id={pages[-1]['before_id']}"
+        places = [(one["end"], one["job_id"]) for page in pages for one in page["jobs"]]
+        assert places == sorted(places, reverse=True) and len(set(places)) == len(places)
+        told = [line.split("|") for line in login.run("sacct", "-X", "-n", "-P", "-S", "now-1hour", "-o", "JobIDRaw,End", check=0).stdout.splitlines()]
+        assert {str(number) for _, number in places} == {number for number, end in told if end != "Unknown"}
     finally:
         portal.close()
 
