@@ -1,19 +1,24 @@
 """What do the portal's answers take, what does it cost at rest, and what do 500 open pages cost the daemon?
 
 A queue of waiting jobs is asked for as slurmrestd's clients do, beside slurmrestd where it is installed; both by the
-job. The pages' first load is what a browser fetches before it shows one.
+job. The pages' first load is what a browser fetches before it shows one. Pages in a browser are timed on a cluster with
+a long queue and the record of a year (--queued, --finished-jobs), with Debian's chromium and the packages of web/tests.
 """
 import contextlib
+import getpass
 import http.client
+import json
 import os
 import pathlib
 import re
 import shutil
 import socket
 import subprocess
+import tempfile
 import time
 
-from context import Context, job_script
+from context import Context, job_script, require
+from parts import sacct
 from parts.rest import resident_kib, switches
 from parts.squeue import submit_singles, submit_singles_by_wire
 from peers.slurm import PATH
@@ -31,9 +36,10 @@ class Portal:
         self.process = subprocess.Popen([str(cluster.program), "portal", "--port", "0", "--token-file", str(token)],
                                         env=cluster.environment, stdout=subprocess.PIPE, text=True)
         said = iter(self.process.stdout.readline, "")
-        self.port = next((int(found[1]) for line in said if (found := re.search(r"http://localhost:(\d+)/login", line))), None)
-        if self.port is None:
+        self.url = next((found[0] for line in said if (found := re.search(r"http://localhost:\d+/login\?token=\w+", line))), None)
+        if self.url is None:
             raise RuntimeError("the portal has not begun")
+        self.port = int(re.search(r":(\d+)/", self.url)[1])
         self.token = token.read_text().strip()
 
     def get(self, path: str, **headers: str) -> bytes:
@@ -124,8 +130,58 @@ def measure_pages(context: Context, report: Report, minke, portal: Portal) -> No
         report.sample(f"portal: {PAGES} pages, % of a core of the daemon", share * 100)
 
 
+LOOKED_AT = {"home": ["/", "section table, section p.quiet"], "jobs": ["/jobs", "tbody tr"], "ended jobs": ["/jobs?list=ended&all=1", "tbody tr"],
+             "cluster": ["/cluster", "section h2"], "node": ["/cluster/NODE", "dl"], "accounts": ["/accounts", "h1"], "no data": ["/nothing/here", "h1"]}  # the last is what the browser itself takes
+ANSWERS = {"ended jobs, the first page": "/api/v1/jobs/ended", "failures": "/api/v1/failures", "timeline": "/api/v1/timeline?node=NODE",
+           "waits of a week": "/api/v1/waits", "waste of a week": "/api/v1/waste", "footprint of a month": "/api/v1/footprint",
+           "use of the year": "/api/v1/usage"}
+
+
+def browser_times(portal: Portal, node: str, repeats: int, report: Report) -> None:
+    tests, chromium = pathlib.Path(__file__).parents[2] / "web" / "tests", shutil.which("chromium")
+    if chromium is None or shutil.which("npm") is None:
+        return report.skip("chromium", "it, or npm, is not installed")
+    with tempfile.TemporaryDirectory() as place:
+        for name in ("package.json", "package-lock.json", "usable.mjs"):
+            shutil.copy(tests / name, place)
+        if subprocess.run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"], cwd=place, capture_output=True).returncode != 0:
+            return report.skip("chromium", "the packages of web/tests cannot be had")
+        done = require(subprocess.run(["node", "usable.mjs", portal.url, str(repeats), json.dumps(LOOKED_AT).replace("NODE", node)], cwd=place, capture_output=True,
+                                      text=True, env=os.environ | {"CHROMIUM": chromium}))
+    for name, times in json.loads(done.stdout).items():
+        for time_ms in times:
+            report.sample(f"portal: {name} in a browser ms", time_ms)
+
+
+def measure_history(context: Context, report: Report) -> None:
+    """Pages with a long queue and the record of a year: a hundred users, of whom one looks."""
+    options = context.options
+    with context.minke() as minke:
+        require(subprocess.run([str(minke.program), "down"], env=minke.environment, capture_output=True, text=True))
+        began = time.monotonic()
+        people = {os.getuid(): getpass.getuser()} | {sacct.FIRST_UID + number: f"user{number}" for number in range(1, sacct.USERS)}
+        sacct.fill(minke.home / "minke.db", options.finished_jobs, int(time.time()) - options.finished_jobs * sacct.EVERY, people)
+        report.sample("portal: the record of a year is written s", time.monotonic() - began)
+        require(subprocess.run([str(minke.program), "up"], env=minke.environment, capture_output=True, text=True))
+        submit_singles_by_wire(minke, options.queued)
+        portal = Portal(minke)
+        try:
+            node = json.loads(portal.get("/api/v1/nodes"))["nodes"][0]["name"]
+            for name, path in ANSWERS.items():
+                report.sample(f"portal: {name}, ms the first time", seconds_of(lambda: portal.get(path.replace("NODE", node))) * 1000)
+            browser_times(portal, node, options.repeats, report)
+        finally:
+            portal.close()
+    queue = f"{options.queued} waiting, {options.finished_jobs} ended jobs"
+    for name in [one for one in LOOKED_AT if one != "no data"]:
+        report.limit(f"{name} in a browser, {queue}", f"portal: {name} in a browser ms", "ms", 300)
+    for name in ("ended jobs, the first page", "failures", "timeline"):
+        report.limit(f"{name}, {queue}", f"portal: {name}, ms the first time", "ms", 300)
+
+
 def measure(context: Context, report: Report) -> None:
     options = context.options
+    measure_history(context, report)
     jobs = min(JOBS, options.queued)
     with context.minke(stub=True) as minke:
         submit_singles_by_wire(minke, jobs)

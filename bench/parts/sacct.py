@@ -19,7 +19,10 @@ EVERY = 30  # s
 LENGTH = 600  # s of each job
 
 
-def fill(path, jobs: int, first_end: int) -> None:
+def fill(path, jobs: int, first_end: int, people: dict[int, str] | None = None) -> None:
+    """`people`: whose they are, by uid, in turn."""
+    people = people or {FIRST_UID + number: f"user{number}" for number in range(USERS)}
+    uids = list(people)
     model = protocol()
     spec = model.JobSpec(name=b"job", work_dir=b"/tmp", command=b"/tmp/job.sh", min_nodes=1, ntasks=1, cpus_per_task=1)
     record = model.JobRecord(gid=100, group_name=b"users", state=model.JOB_COMPLETE, requeue_allowed=True, priority=1000,
@@ -30,8 +33,8 @@ def fill(path, jobs: int, first_end: int) -> None:
     def rows():
         for number in range(jobs):
             job_id, end = number + 1, first_end + number * EVERY
-            record.job_id, record.uid = job_id, FIRST_UID + number % USERS
-            record.user_name = f"user{number % USERS}".encode()
+            record.job_id, record.uid = job_id, uids[number % len(uids)]
+            record.user_name = people[record.uid].encode()
             record.submit_time = record.eligible_time = end - LENGTH - 60
             record.start_time, record.end_time = end - LENGTH, end
             yield job_id << 31, 1, record.uid, 2, record.submit_time, end, record.SerializeToString()
