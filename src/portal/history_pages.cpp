@@ -225,10 +225,12 @@ Result<Reply> timeline_page(Call& call) {
     timeline.add(one.job());
   });
   if (!told) return failure(told.error());
-  const auto read = read_back(call.cluster, query, {.most = kMostJobs}, [&](const api::AccountedJob& one) {
-    if (!ran.contains(one.job().job_id())) timeline.add(one.job());
-    return true;
-  });
+  const auto read =
+      read_back(call.cluster, query, {.most = kMostJobs, .patience = std::chrono::milliseconds(150)},
+                [&](const api::AccountedJob& one) {
+                  if (!ran.contains(one.job().job_id())) timeline.add(one.job());
+                  return true;
+                });
   if (!read) return failure(read.error());
   if (!read->is_all) timeline.since = std::min(asked_at, read->next.end_time() + 1);
   return json_reply(timeline.json());

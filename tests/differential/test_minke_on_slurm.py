@@ -151,6 +151,9 @@ def test_the_portal_shows_and_does_what_the_commands_do(login):
             told = portal.program(page, status=None)
             assert told.get(record) or told["errors"][0]["description"], page
         assert login.asked("sdiag --json=v0.0.42") and login.asked("sshare --json=v0.0.42") and login.asked("sacctmgr --json=v0.0.42 show users")
+        bars = {bar["job_id"]: bar["state"] for bar in portal.program("/api/v1/timeline")["bars"]}
+        assert bars[int(job)] == "RUNNING"
+        assert portal.program("/api/v1/footprint")["jobs"] >= 1 and sum(kind["jobs"] for kind in portal.program("/api/v1/waits")["kinds"]) >= 1
         portal.program(f"/slurm/v0.0.42/job/{job}", "DELETE")
         poll(lambda: login.run("squeue", "-h", "-j", job, "-o", "%t").stdout.strip() in ("", "CA"), what="its end")
         newest = lambda: portal.program("/api/v1/jobs/ended?limit=1&user=me")["jobs"]
