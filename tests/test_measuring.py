@@ -12,7 +12,7 @@ import urllib.request
 import pytest
 
 from cluster import Cluster, Ports, poll
-from test_gpus import H100, driver, gpu_cluster  # noqa: F401 (fixtures)
+from test_gpus import H100, driver, gpu_cluster, visible  # noqa: F401 (fixtures)
 
 MINKE_ONLY = True
 NODES = '[[node]]\nname = "n1"\ncpus = 4\nmemory = "4000M"\n'
@@ -240,7 +240,7 @@ def test_a_gpu_that_is_lost_while_jobs_run(gpu_cluster, driver):
     assert cluster.job(job)["JobState"] == "RUNNING"
     other = cluster.submit("echo $CUDA_VISIBLE_DEVICES; sleep 3000", "--gpus=1", "--mem=100M")
     poll(lambda: (cluster.work / f"slurm-{other}.out").exists() and
-         (cluster.work / f"slurm-{other}.out").read_text() == "1\n", what="the other GPU")
+         (cluster.work / f"slurm-{other}.out").read_text() == f"{visible(cluster, '1')}\n", what="the other GPU")
     # What the first one gives back, nobody gets.
     cluster.run("scancel", job, check=0)
     cluster.wait_end(job)

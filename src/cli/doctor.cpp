@@ -237,9 +237,11 @@ void check_limits(std::vector<Finding>& findings) {
   }
 }
 
-// Checks by doing what the launcher does.
+// Checks by doing what the launcher does: that of a shared cluster confines jobs to more.
 void check_control_groups(std::vector<Finding>& findings) {
-  auto groups = node::ControlGroups::find("doctor-" + std::to_string(::getpid()), ::geteuid() == 0);
+  const auto home = os::minke_home();
+  const bool shared = home && os::is_shared(*home) && ::geteuid() == 0;
+  auto groups = node::ControlGroups::find("doctor-" + std::to_string(::getpid()), shared);
   Status works = groups ? groups->prepare() : Status(failure(groups.error()));
   if (works) works = groups->create("probe", {});
   if (groups) {
@@ -262,7 +264,6 @@ void check_control_groups(std::vector<Finding>& findings) {
   if (::geteuid() != 0) return;
   if (groups->devices_problem().empty()) {
     findings.push_back({Level::kGood, "jobs cannot open GPUs of others", ""});
-    const auto home = os::minke_home();
     for (const std::string& group : home ? guarded_groups(*home) : std::vector<std::string>())
       findings.push_back({Level::kGood, "outside of jobs, no process of " + group + " can open GPUs", ""});
   } else {

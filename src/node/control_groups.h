@@ -98,7 +98,7 @@ class ControlGroups {
   std::vector<std::string> process_directories(const std::string& group) const;  // where its processes are
 
   int version_ = 0;
-  std::string devices_problem_ = "only root's control groups keep from devices";
+  std::string devices_problem_ = "only a shared cluster keeps its jobs from devices";
   bool delegated_ = false;  // version 2: our own group is delegated
   std::map<std::string, std::string> bases_;
 };
