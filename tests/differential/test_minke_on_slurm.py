@@ -151,21 +151,29 @@ def test_the_portal_shows_and_does_what_the_commands_do(login):
             told = portal.program(page, status=None)
             assert told.get(record) or told["errors"][0]["description"], page
         assert login.asked("sdiag --json=v0.0.42") and login.asked("sshare --json=v0.0.42") and login.asked("sacctmgr --json=v0.0.42 show users")
-        bars = {bar["job_id"]: bar["state"] for bar in portal.program("/api/v1/timeline")["bars"]}
-        assert bars[int(job)] == "RUNNING"
-        assert portal.program("/api/v1/footprint")["jobs"] >= 1 and sum(kind["jobs"] for kind in portal.program("/api/v1/waits")["kinds"]) >= 1
+        # slurmdbd hears of a job a little later than who asks slurmctld.
+        bars = lambda: {bar["job_id"]: bar["state"] for bar in portal.program("/api/v1/timeline")["bars"]}
+        poll(lambda: bars().get(int(job)) == "RUNNING", what="its bar")
+        poll(lambda: portal.program("/api/v1/footprint")["jobs"] >= 1, what="its footprint")
+        assert sum(kind["jobs"] for kind in portal.program("/api/v1/waits")["kinds"]) >= 1
         portal.program(f"/slurm/v0.0.42/job/{job}", "DELETE")
         poll(lambda: login.run("squeue", "-h", "-j", job, "-o", "%t").stdout.strip() in ("", "CA"), what="its end")
         newest = lambda: portal.program("/api/v1/jobs/ended?limit=1&user=me")["jobs"]
         poll(lambda: [one["job_id"] for one in newest()] == [int(job)], what="its record")
-        pages, query = [], ""
-        while not pages or pages[-1]["more"]:
-            pages.append(portal.program("/api/v1/jobs/ended?limit=2&user=me" + query))
-            query = f"&before={pages[-1]['before']}&before_id={pages[-1]['before_id']}"
-        places = [(one["end"], one["job_id"]) for page in pages for one in page["jobs"]]
-        assert places == sorted(places, reverse=True) and len(set(places)) == len(places)
-        told = [line.split("|") for line in login.run("sacct", "-X", "-n", "-P", "-S", "now-1hour", "-o", "JobIDRaw,End", check=0).stdout.splitlines()]
-        assert {str(number) for _, number in places} == {number for number, end in told if end != "Unknown"}
+
+        def ended() -> tuple[set[str], set[str]]:
+            """The numbers on all pages, and those of the record."""
+            pages, query = [], ""
+            while not pages or pages[-1]["more"]:
+                pages.append(portal.program("/api/v1/jobs/ended?limit=2&user=me" + query))
+                query = f"&before={pages[-1]['before']}&before_id={pages[-1]['before_id']}"
+            places = [(one["end"], one["job_id"]) for page in pages for one in page["jobs"]]
+            assert places == sorted(places, reverse=True) and len(set(places)) == len(places)
+            told = [line.split("|") for line in login.run("sacct", "-X", "-n", "-P", "-S", "now-1hour", "-o", "JobIDRaw,End", check=0).stdout.splitlines()]
+            return {str(number) for _, number in places}, {number for number, end in told if end != "Unknown"}
+
+        # The record of what the test before this one has cancelled may still be under way.
+        poll(lambda: (both := ended())[0] == both[1] and both[0], what="the same jobs on the pages and in the record")
     finally:
         portal.close()
 
