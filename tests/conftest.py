@@ -8,8 +8,13 @@ import pytest
 from cluster import Cluster, Machine, Reference
 from shared import Shared
 
-# A shell that runs the tests in the background may have had them ignore it, and every command that they start with them.
-signal.signal(signal.SIGINT, signal.default_int_handler)
+# Who starts the tests in the background, or by nohup, may have had them ignore or block signals, and every command that
+# they start with them. Those of PYTHONS Python itself ignores, and gives back to what it starts.
+PYTHONS = {signal.SIGPIPE, signal.SIGXFSZ}
+for one in signal.valid_signals() - PYTHONS:
+    if signal.getsignal(one) == signal.SIG_IGN:
+        signal.signal(one, signal.default_int_handler if one == signal.SIGINT else signal.SIG_DFL)
+signal.pthread_sigmask(signal.SIG_SETMASK, [])
 
 
 def pytest_addoption(parser):
