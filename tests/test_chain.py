@@ -89,6 +89,7 @@ def test_a_step_that_requeues_its_job_when_warned(cluster):
 
 @pytest.mark.parametrize("options, problem", [
     (["--total=1"], "--total and --each are needed"), (["--total=1", "--each=x"], "invalid time"),
+    (["--total=1", "--each=3"], "is less than one part of --each"),
     (["--total=2", "--each=1", "--time=3"], "leave --time out"),
     (["--total=2", "--each=1", "--no-requeue"], "it cannot be with --no-requeue"),
     (["--total=2", "--each=1", "--warn=2"], "--warn must be shorter")])

@@ -1,10 +1,14 @@
 #include "cli/batch_submission.h"
 
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -20,6 +24,8 @@
 #include "os/random_key.h"
 #include "submit/data_directives.h"
 #include "submit/script.h"
+#include "text/nearest.h"
+#include "text/printable.h"
 #include "view/text.h"
 
 namespace minke::cli {
@@ -44,6 +50,8 @@ std::string find_script(const submit::Invocation& invocation, const std::string&
 }
 
 Result<std::string> read_standard_input() {
+  if (::isatty(STDIN_FILENO) == 1)
+    std::fputs("sbatch: no script is named: type it here, and end it with Ctrl-D; Ctrl-C leaves\n", stderr);
   std::string content;
   char buffer[64 << 10];
   for (;;) {
@@ -54,6 +62,26 @@ Result<std::string> read_standard_input() {
     content.append(buffer, static_cast<size_t>(got));
     if (content.size() > kMaxScriptBytes) return content;  // its size is refused later
   }
+}
+
+// Why a script cannot be read, and which file was meant.
+std::string why_not_there(const std::string& path, const std::string& name, const Error& error) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) == 0)
+    return S_ISDIR(status.st_mode) ? "it is a directory"
+                                   : std::string(std::strerror(error.code != 0 ? error.code : EACCES));
+  const size_t slash = path.rfind('/');
+  const std::string directory = path.substr(0, slash);
+  std::vector<std::string> names;
+  std::error_code failed;
+  for (const auto& entry : std::filesystem::directory_iterator(directory.empty() ? "/" : directory, failed)) {
+    if (names.size() == 1000) break;
+    names.push_back(entry.path().filename().string());
+  }
+  std::sort(names.begin(), names.end());
+  const std::vector<std::string_view> candidates(names.begin(), names.end());
+  const std::string_view meant = text::nearest(name.substr(name.rfind('/') + 1), candidates);
+  return "there is no such file" + (meant.empty() ? "" : "; did you mean " + text::printable(meant) + "?");
 }
 
 }  // namespace
@@ -73,7 +101,10 @@ Result<submit::ScriptFile> read_script(const submit::Invocation& invocation,
         EFBIG);
   }
   if (!content) {
-    std::string message = "Unable to open file " + line.positional.front();
+    const std::string& name = line.positional.front();
+    std::string message = "Unable to open file " + name;
+    if (submit::leading_unicode_dash(name).empty())
+      message += " (" + why_not_there(path, name, content.error()) + ")";
     if (const auto dash = submit::leading_unicode_dash(line.positional.front()); !dash.empty()) {
       message.append("\n\"").append(dash).append("\" is not the \"-\" of the keyboard; type the option anew");
     }

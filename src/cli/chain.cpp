@@ -97,6 +97,10 @@ Result<Times> read_times(int argc, char** argv, int& first) {
   }
   if (times.total == 0 || times.each == 0)
     return failure("--total and --each are needed; see minke chain --help");
+  if (times.total < times.each)
+    return failure("--total " + text::format_seconds(times.total) + " is less than one part of --each " +
+                   text::format_seconds(times.each) +
+                   ": a job of --time=" + text::format_seconds(times.total) + " does it, without a chain");
   if (times.each % 60 != 0) times.each += 60 - times.each % 60;  // time limits are in minutes
   if (times.warn == 0) times.warn = std::min<int64_t>(300, times.each / 10);
   if (times.warn >= times.each) return failure("--warn must be shorter than --each");
@@ -156,9 +160,10 @@ void print_submitted(uint32_t job_id, const Times& times, const submit::JobReque
     return;
   }
   const model::WarningSignal& warning = request.spec.warning_signal();
-  std::printf("Submitted batch job %u: %s in parts of %s, SIG%s %s before the end of each\n", job_id,
-              text::format_seconds(times.total).c_str(), text::format_seconds(times.each).c_str(),
-              text::signal_name(warning.number()).c_str(),
+  std::printf("Submitted batch job %u: %s in %lld parts of %s, SIG%s %s before the end of each\n", job_id,
+              text::format_seconds(times.total).c_str(),
+              static_cast<long long>((times.total + times.each - 1) / times.each),
+              text::format_seconds(times.each).c_str(), text::signal_name(warning.number()).c_str(),
               text::format_seconds(warning.seconds_before_end()).c_str());
 }
 
@@ -196,13 +201,13 @@ int chain_main(int argc, char** argv) {
   const submit::Invocation invocation =
       current_invocation(submit::Command::kSbatch, argc - first + 1, argv + first - 1);
   const auto line = submit::read_command_line(invocation);
-  if (!line) return give_up(line.error());
+  if (!line) return give_up(invocation, line.error());
   if (line->show != submit::ShowOnly::kNothing) return show(submit::Command::kSbatch, *line);
   if (line->wrap) return complain("a chain needs a script, not --wrap");
   const auto script = read_script(invocation, *line);
   if (!script) return complain(script.error().message);
   auto request = submit::make_job_request(invocation, *line, *script);
-  if (!request) return give_up(request.error());
+  if (!request) return give_up(invocation, request.error(), *script);
   print_notes(*request);
   return submit_chain(invocation, *times, *request, argc, argv);
 }

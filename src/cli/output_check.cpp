@@ -26,10 +26,19 @@ Status refuse(const std::string& option, const std::string& what, int error_numb
 // starts.
 Status check_missing(const std::string& option, const std::string& directory, int error_number,
                      const model::JobSpec& spec, std::vector<std::string>& warnings) {
+  struct stat status {};
+  if (::stat(spec.work_dir().c_str(), &status) != 0 && directory.starts_with(spec.work_dir())) {
+    warnings.push_back("--chdir: there is no " + spec.work_dir() +
+                       "; unless it is made before the job starts, the job will fail");
+    return {};
+  }
   const bool waits = spec.dependencies_size() > 0 || spec.hold() || spec.begin_time() != 0;
   if (waits || (error_number != ENOENT && error_number != ENOTDIR)) return {};
   warnings.push_back(option + " " + directory + ": " + std::strerror(error_number) +
-                     "; unless it is made before the job starts, the job will fail");
+                     "; unless it is made before the job starts, the job will fail" +
+                     (directory.find('$') == std::string::npos
+                          ? ""
+                          : "; $ means nothing in #SBATCH lines: write the name, or %j, %x, %u"));
   return {};
 }
 

@@ -5,8 +5,26 @@
 
 #include "cli/version_line.h"
 #include "options/completion.h"
+#include "text/nearest.h"
 
 namespace minke::cli {
+
+namespace {
+
+// " (did you mean --partition?)", for an option that there is not; empty: nothing comes near.
+std::string meant_option(const options::Command& command, const std::string& problem) {
+  constexpr std::string_view kUnknown = "unrecognized option '--";
+  if (!problem.starts_with(kUnknown)) return "";
+  const std::string name =
+      problem.substr(kUnknown.size(), problem.find_first_of("='", kUnknown.size()) - kUnknown.size());
+  std::vector<std::string_view> names;
+  for (const options::Option& option : command.options)
+    if (!option.help.empty() && !option.name.empty()) names.push_back(option.name);
+  const std::string_view meant = text::nearest(name, names);
+  return meant.empty() ? "" : " (did you mean --" + std::string(meant) + "?)";
+}
+
+}  // namespace
 
 std::vector<options::Setting> settings_of_environment(const options::Command& command) {
   std::vector<options::Setting> settings;
@@ -38,7 +56,8 @@ int show_matching(const options::Command& command, const std::string& begun) {
 }
 
 int refuse_arguments(const options::Command& command, const char* called_as, const std::string& problem) {
-  std::fprintf(stderr, "%s: %s\n", called_as, problem.c_str());
+  const std::string meant = meant_option(command, problem);
+  std::fprintf(stderr, "%s: %s%s\n", called_as, problem.c_str(), meant.c_str());
   if (command.hints_at_help)
     std::fprintf(stderr, "Try \"%s --help\" for more information\n", std::string(command.name).c_str());
   return 1;

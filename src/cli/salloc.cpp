@@ -252,10 +252,10 @@ int salloc_main(int argc, char** argv) {
     return give_up(submit::refuse(invocation, message, 1));
   };
   const auto line = submit::read_command_line(invocation);
-  if (!line) return give_up(line.error());
+  if (!line) return give_up(invocation, line.error());
   if (line->show != submit::ShowOnly::kNothing) return show(submit::Command::kSalloc, *line);
   auto request = submit::make_job_request(invocation, *line);
-  if (!request) return give_up(request.error());
+  if (!request) return give_up(invocation, request.error());
   print_notes(*request);
   complete_submission(*request, argc, argv);
   // The command runs in the directory of --chdir.

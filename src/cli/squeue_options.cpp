@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "base/version.h"
@@ -17,6 +18,7 @@
 #include "text/hostlist.h"
 #include "text/job_id.h"
 #include "text/list.h"
+#include "text/nearest.h"
 #include "text/number.h"
 #include "text/state.h"
 #include "view/output.h"
@@ -73,6 +75,10 @@ Ended accounting_names(Arguments& asked, const Given& given) {
   return std::nullopt;
 }
 
+constexpr std::array<std::string_view, 13> kStateWords = {
+    "PENDING",   "RUNNING",   "SUSPENDED", "COMPLETED", "CANCELLED",     "FAILED",    "TIMEOUT",
+    "NODE_FAIL", "PREEMPTED", "DEADLINE",  "BOOT_FAIL", "OUT_OF_MEMORY", "COMPLETING"};
+
 Ended states(Arguments& asked, const Given& given) {
   asked.states.clear();
   asked.completing_state = asked.configuring_state = asked.stopped_state = asked.all_states = false;
@@ -84,7 +90,9 @@ Ended states(Arguments& asked, const Given& given) {
   for (const std::string& word : text::split_list(given.text())) {
     Result<text::StateWord> state = text::parse_job_state(word);
     if (!state) {
-      wrong("Invalid job state specified: " + word);
+      const std::string_view meant = text::nearest(text::upper_case(word), kStateWords);
+      wrong("Invalid job state specified: " + word +
+            (meant.empty() ? "" : " (did you mean " + std::string(meant) + "?)"));
       return wrong("Valid job states include: " + state_names() + "\n");
     }
     if (state->state) asked.states.push_back(*state->state);

@@ -155,7 +155,7 @@ std::optional<int> make_parts(engine::Engine& cluster, submit::Invocation invoca
     const auto group = text::parse_unsigned(line.components.front().back().value.value_or(""), 127);
     if (plain) line.components.front().pop_back();  // the number that split_components() gave it
     auto request = submit::make_job_request(invocation, line);
-    if (!request) return give_up(request.error());
+    if (!request) return give_up(invocation, request.error());
     part.request = std::move(*request);
     complete_submission(part.request, argc, argv);
     auto environment = job_environment(invocation, part.request);
@@ -202,7 +202,7 @@ int srun_components(submit::Invocation invocation, const submit::CommandLine& li
                                   [](const auto& setting) { return setting.option->name == "jobid"; });
   if (!inside) {
     auto request = submit::make_job_request(invocation, line);
-    if (!request) return give_up(request.error());
+    if (!request) return give_up(invocation, request.error());
     complete_submission(*request, argc, argv);
     const auto environment = job_environment(invocation, *request);
     if (!environment) return give_up(submit::refuse(invocation, environment.error().message, 1));
@@ -320,7 +320,7 @@ int srun_main(int argc, char** argv) {
     return give_up(submit::refuse(invocation, message, 1));
   };
   const auto line = submit::read_command_line(invocation);
-  if (!line) return give_up(line.error());
+  if (!line) return give_up(invocation, line.error());
   if (line->show != submit::ShowOnly::kNothing) return show(submit::Command::kSrun, *line);
   for (const submit::Setting& setting : line->components.front()) {
     if (setting.option->name == "mpi" && setting.value == "list") return list_mpi_types();
@@ -335,7 +335,7 @@ int srun_main(int argc, char** argv) {
     return complain("--async is for a step of one component: give each component an srun of its own");
   if (several) return srun_components(invocation, *line, argc, argv);
   auto request = submit::make_job_request(invocation, *line);
-  if (!request) return give_up(request.error());
+  if (!request) return give_up(invocation, request.error());
   print_notes(*request);
   complete_submission(*request, argc, argv);
   auto environment = job_environment(invocation, *request);

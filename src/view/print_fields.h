@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "text/nearest.h"
 #include "text/number.h"
 #include "text/printable.h"
 
@@ -68,7 +69,13 @@ Result<std::vector<PrintColumn<Field>>> parse_print_format(std::span<const Field
       if (found == nullptr && !name.empty() && text::starts_with_ignoring_case(field.name, name))
         found = &field;
     }
-    if (found == nullptr) return failure("Invalid field requested: \"" + std::string(name) + "\"");
+    if (found == nullptr) {
+      std::vector<std::string_view> names;
+      for (const Field& field : fields) names.emplace_back(field.name);
+      const std::string_view meant = text::nearest(name, names);
+      return failure("Invalid field requested: \"" + std::string(name) + "\"" +
+                     (meant.empty() ? "" : " (did you mean " + std::string(meant) + "?)"));
+    }
     columns.push_back({found, percent == std::string_view::npos
                                   ? found->width
                                   : parse_print_width(item.substr(percent + 1))});

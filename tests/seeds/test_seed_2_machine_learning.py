@@ -94,7 +94,7 @@ def test_2_15_one_large_archive_of_many_files(reader):
 def test_2_16_three_days_in_three_parts(reader):
     reader.script("#!/bin/bash\ntrue\n", "train.sh")
     said = types(reader, "minke chain --total 72h --each 24h train.sh")
-    assert re.fullmatch(r"Submitted batch job \d+: 3-00:00:00 in parts of 1-00:00:00, .*\n", said)
+    assert re.fullmatch(r"Submitted batch job \d+: 3-00:00:00 in 3 parts of 1-00:00:00, .*\n", said)
 
 
 @pytest.mark.parametrize("library", ["torch", "keras"])

@@ -18,7 +18,7 @@ int add_account(AccountingSession& session, const Words& words) {
   std::vector<Word> given = words.where;
   given.insert(given.end(), words.set.begin(), words.set.end());
   const auto names = names_in(given, "account");
-  if (names.empty()) return refuse(" Need name of account to add.");
+  if (names.empty()) return refuse(" Need name of account to add. (sacctmgr add account NAME)");
   const auto clusters = session.clusters_of(given);
   if (!clusters) return refuse(clusters.error().message);
   AssociationRecord pattern;

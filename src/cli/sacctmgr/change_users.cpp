@@ -106,7 +106,8 @@ int add_user(AccountingSession& session, const Words& words) {
   const std::string default_wckey = lower_value(given, "defaultwckey");
   if (accounts.empty() && !default_account.empty()) accounts.push_back(default_account);
   if (wckeys.empty() && !default_wckey.empty()) wckeys.push_back(default_wckey);
-  if (accounts.empty() && wckeys.empty()) return refuse(" Need name of account to add user to.");
+  if (accounts.empty() && wckeys.empty())
+    return refuse(" Need name of account to add user to. (account=NAME; sacctmgr show account lists them)");
   std::string missing;
   bool somewhere = accounts.empty();
   for (const std::string& name : accounts) {

@@ -2,6 +2,7 @@
 #include "cli/scontrol/commands.h"
 #include "cli/version_line.h"
 #include "model/error.h"
+#include "text/nearest.h"
 #include "text/number.h"
 #include "view/output.h"
 
@@ -102,7 +103,11 @@ int Scontrol::run(const Words& words) {
     if (text::equals_ignoring_case(word, refused))
       return complain("slurm_" + std::string(refused) +
                       " error: " + std::string(model::slurm_error_text(model::kDisabled)));
-  return complain("invalid keyword: " + word);
+  std::vector<std::string_view> names;
+  for (const Verb& verb : kVerbs) names.push_back(verb.name);
+  const std::string_view meant = text::nearest(word, names);
+  return complain("invalid keyword: " + word +
+                  (meant.empty() ? "" : " (did you mean " + std::string(meant) + "?)"));
 }
 
 }  // namespace minke::cli

@@ -30,6 +30,7 @@
 #include "os/fd.h"
 #include "os/files.h"
 #include "os/pipe.h"
+#include "submit/advice.h"
 #include "submit/completion.h"
 #include "submit/environment.h"
 #include "submit/help.h"
@@ -281,12 +282,17 @@ std::string refusal_text(const submit::JobRequest& request, const std::string& b
   // Slurm's commands name the missing one in a line of its own.
   constexpr std::string_view kMissing = "(there is no partition ";
   std::string name = request.spec.partition();
+  std::string others;  // " (there is main, gpu)"
   if (const size_t at = error.message.find(kMissing); at != std::string::npos) {
     name = error.message.substr(at + kMissing.size());
     if (name.ends_with(')')) name.pop_back();
+    if (const size_t colon = name.find(": "); colon != std::string::npos) {
+      others = " (" + name.substr(colon + 2) + ")";
+      name.resize(colon);
+    }
   }
   return "invalid partition specified: " + name + "\n" + before +
-         std::string(model::slurm_error_text(error.code));
+         std::string(model::slurm_error_text(error.code)) + others;
 }
 
 int give_up_allocation(const submit::Invocation& invocation, const submit::JobRequest& request,
@@ -296,7 +302,12 @@ int give_up_allocation(const submit::Invocation& invocation, const submit::JobRe
   if (status && error.code == model::kCannotStartImmediately) {
     if (const auto value = text::parse_unsigned(*status, 255)) refusal.exit_status = static_cast<int>(*value);
   }
-  return give_up(refusal);
+  return give_up(invocation, refusal);
+}
+
+int give_up(const submit::Invocation& invocation, const submit::Refusal& refusal,
+            const std::optional<submit::ScriptFile>& script) {
+  return give_up(submit::with_advice(invocation, script, refusal));
 }
 
 int give_up(const submit::Refusal& refusal) {

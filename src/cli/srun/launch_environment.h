@@ -2,6 +2,7 @@
 // thread; reads the process's own state only.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,9 @@ int give_up_allocation(const submit::Invocation& invocation, const submit::JobRe
 
 // Writes a refusal, or notes, to stderr; returns the exit status.
 int give_up(const submit::Refusal& refusal);
+// The same, with what to do about it (submit/advice.h).
+int give_up(const submit::Invocation& invocation, const submit::Refusal& refusal,
+            const std::optional<submit::ScriptFile>& script = std::nullopt);
 
 // Returns the message of Slurm's commands for a refused submission; `before` stands in front of the reason:
 // "Batch job submission failed: ".

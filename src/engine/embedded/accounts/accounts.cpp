@@ -131,6 +131,22 @@ struct Accounts::Choice {
   }
 };
 
+namespace {
+
+// What to do about a user who may not charge the account that the job names, or has none.
+std::string lacks_account(const std::vector<std::string>& own, const std::string& user,
+                          const std::string& wanted) {
+  if (own.empty())
+    return user + " has no account here: sacctmgr add user " + user +
+           " account=" + (wanted.empty() ? "…" : wanted);
+  std::string names;
+  for (const std::string& one : own) names.append(names.empty() ? "" : ", ").append(one);
+  return (wanted.empty() ? user + " has no default account" : user + " is not in account " + wanted) +
+         ": --account=" + names;
+}
+
+}  // namespace
+
 // For a job that names no account.
 Result<const AssociationRecord*> Accounts::association_without_name(const Choice& choice) const {
   const config::AccountingPolicy& policy = core_.config.accounting;
@@ -148,7 +164,8 @@ Result<const AssociationRecord*> Accounts::association_without_name(const Choice
     if (const auto* only = choice.find(own.front())) return only;
   }
   const auto* by_default = choice.by_default();
-  if (by_default == nullptr && policy.associations) return failure("", kInvalidAccount);
+  if (by_default == nullptr && policy.associations)
+    return failure(lacks_account(own, choice.user, ""), kInvalidAccount);
   return by_default;
 }
 
@@ -166,7 +183,7 @@ Result<const AssociationRecord*> Accounts::association_for(JobSpec& spec, const 
         "Please use one of the following accounts:" +
         list_of_accounts(choice.own()));
   }
-  if (policy.associations) return failure("", kInvalidAccount);
+  if (policy.associations) return failure(lacks_account(choice.own(), user, wanted), kInvalidAccount);
   return choice.by_default();  // as in Slurm if associations are not enforced
 }
 

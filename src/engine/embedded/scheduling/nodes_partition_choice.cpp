@@ -23,6 +23,19 @@ bool has(const google::protobuf::RepeatedPtrField<std::string>& list, const std:
   return std::find(list.begin(), list.end(), word) != list.end();
 }
 
+// "main, gpu and others": those that everybody may see, a few of them.
+std::string names_of(const std::vector<PartitionRecord>& partitions) {
+  constexpr size_t kMost = 8;
+  std::string names;
+  size_t count = 0;
+  for (const PartitionRecord& one : partitions) {
+    if (one.hidden()) continue;
+    if (++count > kMost) return names + " and others";
+    names.append(names.empty() ? "" : ", ").append(one.name());
+  }
+  return names;
+}
+
 // `named` tells its account and QOS.
 Status admits(const PartitionRecord& partition, const JobSpec& spec, const JobSpec& named, uint32_t uid) {
   if (partition.state() == "DRAIN" || partition.state() == "INACTIVE")
@@ -81,7 +94,9 @@ Status Nodes::choose_partitions(JobSpec& spec, uint32_t uid, const JobSpec& name
   Status first;
   for (const std::string& name : make_submission(0, spec, default_partition().name()).partitions) {
     const PartitionRecord* partition = find_partition(name);
-    if (partition == nullptr) return failure("there is no partition " + name, kInvalidPartitionName);
+    if (partition == nullptr)
+      return failure("there is no partition " + name + ": there is " + names_of(partitions_),
+                     kInvalidPartitionName);
     const Status admitted = admits(*partition, spec, named, uid);
     if (admitted) {
       admitting += (admitting.empty() ? "" : ",") + name;

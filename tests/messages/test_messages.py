@@ -1,0 +1,171 @@
+"""Sixty mistakes that people make. Each message says what is wrong, where it stands, and what to do.
+
+A row: the name, the command (a script's lines stand in SCRIPTS), and what the message must say; the last words are what
+to do. All run on one cluster of two nodes with two processors and two GPUs each.
+"""
+import pathlib
+import re
+import sys
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from cluster import Cluster, Machine  # noqa: E402
+
+MINKE_ONLY = True
+
+SCRIPTS = {
+    "ok.sh": "#!/bin/bash\n#SBATCH --time=5\ntrue\n",
+    "hours.sh": "#!/bin/bash\n#SBATCH --job-name=x\n#SBATCH --time=24h\ntrue\n",
+    "typo.sh": "#!/bin/bash\n#SBATCH --tme=5\ntrue\n",
+    "one_dash.sh": "#!/bin/bash\n#SBATCH -time=5\ntrue\n",
+    "second.sh": "#!/bin/bash\n#SBATCH --time 5 --men=1G\ntrue\n",
+    "blank.sh": "#!/bin/bash\n#SBATCH --job-name=my job\ntrue\n",
+    "blanks.sh": "#!/bin/bash\n#SBATCH --mem = 4G\ntrue\n",
+    "large.sh": "#!/bin/bash\n\n#SBATCH --mem=10T\ntrue\n",
+    "dos.sh": "#!/bin/bash\r\n#SBATCH --time=5\r\ntrue\r\n",
+    "variable.sh": "#!/bin/bash\n#SBATCH --output=$HOME/logs/out.txt\ntrue\n",
+    "dead.sh": "#!/bin/bash\n# SBATCH --time=5\n##SBATCH --mem=1G\necho hi\n#SBATCH --gpus=1\n",
+    "a.py": "print(1)\n",
+    "plain.sh": "echo hi\n",
+    "dash.sh": "#!/bin/bash\n#SBATCH –time=5\ntrue\n",
+    "quote.sh": "#!/bin/bash\n#SBATCH --job-name=\"my job\n",
+}
+
+MISTAKES = [
+    # Times.
+    ("a time in hours", "sbatch --time=24h ok.sh", "Invalid --time specification (write 24:00:00, 90 (minutes)"),
+    ("a time in days", "sbatch --time=2d ok.sh", "write 2-0, "),
+    ("a time in minutes", "sbatch -t 30min ok.sh", "write 30, "),
+    ("a time in words", "srun --time=long true", "write 90 (minutes), 24:00:00 or 1-0 (a day)"),
+    ("a time in the script", "sbatch hours.sh", "(hours.sh line 3: #SBATCH --time=24h; write 24:00:00,"),
+    ("a begin misspelt", "sbatch --begin=tomorow ok.sh", "did you mean tomorrow?"),
+    ("a begin in the evening", "sbatch --begin=9pm ok.sh", "write 21:00"),
+    # Memory, processors, GPUs.
+    ("memory in GiB", "sbatch --mem=4GiB ok.sh", "write 4G"),
+    ("memory in words", "sbatch --mem=lots ok.sh", "write 500M, 4G or 1T"),
+    ("blanks around the =", "sbatch blanks.sh", "blanks.sh line 2: #SBATCH --mem = 4G; no blanks around the =: --mem=4G"),
+    ("two kinds of memory", "sbatch --mem-per-cpu=1G --mem=2G ok.sh", "--mem is for each node, --mem-per-cpu for each CPU"),
+    ("more memory than there is", "sbatch large.sh", "--mem=10T: the largest node of partition main has 2000M; large.sh line 3"),
+    ("more processors than there are", "sbatch --cpus-per-task=64 ok.sh", "the largest node of partition main has 2 CPUs"),
+    ("more nodes than there are", "sbatch --nodes=9 ok.sh", "partition main has 2 nodes"),
+    ("a number that is none", "sbatch --ntasks=many ok.sh", "write a whole number, 1 or more"),
+    ("no processors", "sbatch --cpus-per-task=0 ok.sh", "write a whole number, 1 or more"),
+    ("more GPUs than there are", "sbatch --gpus=8 ok.sh", "partition main has no room for so many"),
+    ("a GPU of another type", "sbatch --gpus=h100:1 ok.sh", "there is gpu:a100"),
+    ("gpus for gpu", "sbatch --gres=gpus:1 ok.sh", "gpus: no node has this GRES"),
+    # Options.
+    ("an option misspelt in the script", "sbatch typo.sh", "'--tme=5' (typo.sh line 2: did you mean --time?)"),
+    ("another option misspelt", "sbatch second.sh", "second.sh line 2: did you mean --mem?"),
+    ("one dash", "sbatch one_dash.sh", "one_dash.sh line 2: #SBATCH -time=5; a long option needs two dashes: --time=…"),
+    ("a dash of a word processor", "sbatch dash.sh", "is not the \"-\" of the keyboard"),
+    ("an ambiguous option", "sbatch --gpu=1 ok.sh", "did you mean --gpus?"),
+    ("cpus", "sbatch --cpus=2 ok.sh", "did you mean --cpus-per-task?"),
+    ("walltime", "sbatch --walltime=1:00:00 ok.sh", "did you mean --time?"),
+    ("queue", "sbatch --queue=main ok.sh", "did you mean --partition?"),
+    ("memory", "sbatch --memory=1G ok.sh", "did you mean --mem?"),
+    ("email", "sbatch --email=me@example.org ok.sh", "did you mean --mail-user?"),
+    ("an option of squeue misspelt", "squeue --partiton=main", "did you mean --partition?"),
+    ("an option of sinfo misspelt", "sinfo --nods=n1", "did you mean --nodes?"),
+    ("a blank in a name", "sbatch blank.sh", "blank.sh line 2: options begin with --, and a value with a blank needs quotes"),
+    ("a quote that is not closed", "sbatch quote.sh", "quote.sh: line 2: Unmatched `\"`"),
+    ("a mail type misspelt", "sbatch --mail-type=FIAL ok.sh", "did you mean FAIL?"),
+    ("a mail type that is none", "sbatch --mail-type=WHENEVER ok.sh", "write BEGIN, END, FAIL"),
+    ("a signal that is none", "sbatch --signal=USR3@60 ok.sh", "write USR1@300"),
+    ("an open mode that is none", "sbatch --open-mode=w ok.sh", "write append or truncate"),
+    ("exclusive=yes", "sbatch --exclusive=yes ok.sh", "write --exclusive alone"),
+    # Arrays and dependencies.
+    ("an array backwards", "sbatch --array=5-1 ok.sh", "5-1 runs backwards: 1-5"),
+    ("an array with dots", "sbatch --array=1..5 ok.sh", "write 0-9, 1,3,5,"),
+    ("a dependency without a job", "sbatch --dependency=afterok ok.sh", "write afterok:12"),
+    ("a dependency misspelt", "sbatch --dependency=after_ok:1 ok.sh", "did you mean afterok?"),
+    ("a dependency on no job", "sbatch --dependency=afterok:99999 ok.sh", "there is no job 99999"),
+    # Names.
+    ("a partition that is not there", "sbatch --partition=gpu ok.sh", "Invalid partition name specified (there is main)"),
+    ("a node that is not there", "sbatch --nodelist=node01 ok.sh", "there is no node node01"),
+    ("a feature that is not there", "sbatch --constraint=gpu ok.sh", "no node has the feature gpu"),
+    ("a license that is not there", "sbatch --licenses=matlab ok.sh", "there is no license matlab"),
+    ("a reservation that is not there", "sbatch --reservation=r1 ok.sh", "there is no reservation r1"),
+    # Scripts.
+    ("a script that is not there", "sbatch okay.sh", "Unable to open file okay.sh (there is no such file; did you mean ok.sh?)"),
+    ("a directory", "sbatch .", "it is a directory"),
+    ("a Python program", "sbatch a.py", "sbatch --wrap 'python3 a.py', or write #!/usr/bin/env python3"),
+    ("no first line", "sbatch plain.sh", "write #!/bin/bash as the first line of plain.sh"),
+    ("a program", "sbatch /bin/ls", "ls is a program: sbatch --wrap /bin/ls"),
+    ("line ends of DOS", "sbatch dos.sh", "sed -i 's/\\r$//' dos.sh mends it"),
+    ("no script", "sbatch", "no script is named, so standard input was read: sbatch job.sh"),
+    ("an option that took the script", "sbatch -t ok.sh", "took \"ok.sh\" away"),
+    ("a command and a script", "sbatch --wrap true ok.sh", "--wrap has the whole command"),
+    ("no program", "srun", "name a program: srun hostname"),
+    # Other commands.
+    ("a keyword misspelt", "scontrol hodl 1", "invalid keyword: hodl (did you mean hold?)"),
+    ("a state misspelt", "squeue -t RUNING", "did you mean RUNNING?"),
+    ("a field misspelt", "sacct --format=JobID,Elapsd", "did you mean Elapsed?"),
+    ("a user without an account", "sacctmgr -i add user ada", "account=NAME; sacctmgr show account lists them"),
+    ("a command of another program", "minke kill 1", "did you mean scancel JOB?"),
+    ("a job that is none", "minke why abc", "is no job id"),
+]
+
+WARNINGS = [
+    ("lines without effect", "sbatch dead.sh", ["line 2: \"# SBATCH --time=5\" is a comment, without effect; write #SBATCH --time=5",
+                                               "line 3: \"##SBATCH --mem=1G\"", "line 5: \"#SBATCH --gpus=1\" has no effect below the first command"]),
+    ("a variable in the output's name", "sbatch variable.sh", ["$ means nothing in #SBATCH lines"]),
+    ("a directory that is not there", "sbatch --chdir=/nonexist ok.sh", ["--chdir: there is no /nonexist"]),
+]
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    one = Cluster(tmp_path_factory.mktemp("messages"), Machine(gpus="a100:2"))
+    for name, text in SCRIPTS.items():
+        (one.work / name).write_text(text, newline="")
+    yield one
+    one.close()
+
+
+def test_there_are_sixty():
+    assert len(MISTAKES) >= 60 and len({name for name, *_ in MISTAKES}) == len(MISTAKES)
+
+
+@pytest.mark.parametrize("command, says", [row[1:] for row in MISTAKES], ids=[row[0] for row in MISTAKES])
+def test_a_mistake(cluster, command, says):
+    done = cluster.run(*command.split(), timeout=30)
+    assert done.returncode != 0 or command.startswith("sacctmgr"), done.stdout
+    assert says in done.stderr + (done.stdout if command.startswith("sacctmgr") else ""), done.stderr
+    assert not re.search(r"Submitted batch job", done.stdout)
+
+
+@pytest.mark.parametrize("command, says", [row[1:] for row in WARNINGS], ids=[row[0] for row in WARNINGS])
+def test_a_warning(cluster, command, says):
+    done = cluster.run(*command.split(), check=0)
+    for words in says:
+        assert words in done.stderr, done.stderr
+    assert done.stdout.startswith("Submitted batch job ")
+
+
+def test_a_good_script_is_taken_without_a_word(cluster):
+    assert cluster.run("sbatch", "ok.sh", check=0).stderr == ""
+
+
+def test_a_terminal_is_told_that_it_is_read(cluster):
+    import os
+    import pty
+    leader, follower = pty.openpty()
+    process = cluster.start("sbatch", stdin=follower)
+    os.close(follower)
+    assert process.stderr.readline() == "sbatch: no script is named: type it here, and end it with Ctrl-D; Ctrl-C leaves\n"
+    os.write(leader, b"#!/bin/sh\ntrue\n\x04")
+    assert process.stdout.read().startswith("Submitted batch job ")
+    assert process.wait(60) == 0
+    os.close(leader)
+
+
+def test_who_has_no_account_is_told_how_to_get_one(tmp_path):
+    one = Cluster(tmp_path, Machine(extra="[accounting]\nenforce = [\"associations\"]\n"))
+    try:
+        one.run("sacctmgr", "-i", "add", "account", "lab", check=0)
+        done = one.run("sbatch", "--account=lab", "--wrap", "true")
+        user = one.run("id", "-un").stdout.strip()
+        assert done.returncode == 1 and f"{user} " in done.stderr and "sacctmgr add user" in done.stderr or "--account=" in done.stderr, done.stderr
+    finally:
+        one.close()
