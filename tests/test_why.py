@@ -307,3 +307,37 @@ def test_a_limit_on_jobs_is_not_over_before_the_job_in_the_way(cluster):
     answer = told(cluster, job)
     [other] = answer["jobs"]
     assert other["job"] == str(holder) and answer["expected_start"] >= other["expected_end"] > answer["now"], answer
+
+
+def test_an_ended_job_shows_its_last_lines_and_what_to_do(cluster):
+    job = cluster.submit("echo start; notthere --x; exit $?")
+    cluster.wait_end(job)
+    text = poll(lambda: "FAILED" in (text := why(cluster, job)) and text)
+    assert "exit code 127" in text and "  | start\n" in text and f"The last lines of {cluster.work}/slurm-{job}.out:" in text
+    assert '"module spider notthere" tells which module has it' in text
+    python = cluster.submit("python3 -c 'import nosuchmodule.part'")
+    cluster.wait_end(python)
+    assert '"avail_wheels nosuchmodule"' in poll(lambda: "FAILED" in (text := why(cluster, python)) and text)
+    killed = cluster.submit("kill -9 $$")
+    cluster.wait_end(killed)
+    text = poll(lambda: "Signal 9 (KILL) ended it." in (text := why(cluster, killed)) and text)
+    assert "ask for more with --mem" in text and "It wrote nothing to" in text
+    forbidden = cluster.submit("touch plain; ./plain")
+    cluster.wait_end(forbidden)
+    assert "exit code 126 (a command could not be executed)" in poll(lambda: "FAILED" in (text := why(cluster, forbidden)) and text)
+    good = cluster.submit("echo fine")
+    cluster.wait_end(good)
+    assert "The last lines" not in poll(lambda: "COMPLETED" in (text := why(cluster, good)) and text)
+
+
+def test_an_array_is_summed_up(cluster):
+    job = cluster.submit("echo task $SLURM_ARRAY_TASK_ID; [ $SLURM_ARRAY_TASK_ID != 3 ] && [ $SLURM_ARRAY_TASK_ID != 5 ]",
+                         "--array=1-6", "--output=%a.txt")
+    cluster.wait_end(job)
+    text = poll(lambda: "Of 6 tasks" in (text := why(cluster, job)) and text)
+    assert text.startswith(f"Array {job} (job.sh) of ") and "Of 6 tasks that have ended 2 failed: 3, 5.\n" in text
+    assert f"minke redo --failed {job}" in text and f"Job {job}_3 " in text and "  | task 3\n" in text
+    assert f"Job {job}_5" not in text and f"Job {job}_5 " in why(cluster, f"{job}_5")
+    good = cluster.submit("true", "--array=1-3")
+    cluster.wait_end(good)
+    assert "Of 3 tasks that have ended none failed.\n" in poll(lambda: "Of 3 tasks" in (text := why(cluster, good)) and text)

@@ -9,7 +9,9 @@
 #include "api/explanation.pb.h"
 #include "model/nobody.h"
 #include "text/duration.h"
+#include "text/number.h"
 #include "text/printable.h"
+#include "text/signal_name.h"
 
 namespace minke::view {
 
@@ -211,7 +213,9 @@ void append_start(std::string& out, const api::ExplainJobReply& reply, const Dis
   out += "\nExpected start: " + when(reply.start_time(), context);
   if (!reply.start_nodes().empty()) out += " on " + reply.start_nodes();
   out += ", " + evidence(reply) + ".\n";
-  if (reply.latest() > reply.earliest() && reply.start_time() > context.now)
+  constexpr uint64_t kTelling = 10;  // fewer forecasts tell nothing about the next
+  if (reply.judged_forecasts() >= kTelling && reply.latest() > reply.earliest() &&
+      reply.start_time() > context.now)
     out += "Four of five such jobs start between " + moment(reply.earliest(), context) + " and " +
            moment(reply.latest(), context) + " (" + count_of(reply.judged_forecasts(), "earlier forecast") +
            ").\n";
@@ -290,7 +294,9 @@ std::string ended_words(const JobRecord& job) {
     case JOB_DEADLINE:
       return "It could not be done before its deadline.";
     case JOB_FAILED:
-      if (signal != 0) return "A signal ended it: number " + std::to_string(signal) + ".";
+      if (signal != 0)
+        return "Signal " + std::to_string(signal) + " (" + text::signal_name(static_cast<uint32_t>(signal)) +
+               ") ended it.";
       return "Its script ended with exit code " + std::to_string(code) +
              (code == 127
                   ? " (" + (job.reason_detail().empty() ? "a command was not found" : job.reason_detail()) +
@@ -302,6 +308,22 @@ std::string ended_words(const JobRecord& job) {
     default:
       return "It ended as " + std::string(state_text(job)) + ".";
   }
+}
+
+// "1, 3-5, 9", twenty parts at most.
+std::string ranges_of(const std::vector<uint32_t>& sorted) {
+  constexpr size_t kMostParts = 20;
+  std::string out;
+  size_t parts = 0;
+  for (size_t i = 0; i < sorted.size();) {
+    size_t last = i;
+    while (last + 1 < sorted.size() && sorted[last + 1] == sorted[last] + 1) ++last;
+    if (++parts > kMostParts) return out + ", …";
+    out += (out.empty() ? "" : ", ") + std::to_string(sorted[i]);
+    if (last > i) out += (last == i + 1 ? ", " : "-") + std::to_string(sorted[last]);
+    i = last + 1;
+  }
+  return out;
 }
 
 std::string heading(const JobRecord& job, const std::string& name) {
@@ -348,11 +370,38 @@ std::string why_report(const api::ExplainJobReply& reply, const DisplayContext& 
   return out;
 }
 
-std::string why_ended_report(const JobRecord& job, const DisplayContext& context) {
+std::string array_summary(const std::vector<const JobRecord*>& tasks) {
+  std::vector<uint32_t> failed;
+  size_t cancelled = 0;
+  for (const JobRecord* task : tasks) {
+    if (task->state() == JOB_CANCELLED) ++cancelled;
+    if (task->state() != JOB_CANCELLED && task->state() != JOB_COMPLETE)
+      failed.push_back(task->array_task_id());
+  }
+  std::sort(failed.begin(), failed.end());
+  std::string out =
+      "Of " + count_of(tasks.size(), "task") + " that " + (tasks.size() == 1 ? "has" : "have") + " ended ";
+  if (failed.empty() && cancelled == 0) return out + "none failed.\n";
+  if (!failed.empty()) out += std::to_string(failed.size()) + " failed: " + ranges_of(failed);
+  if (cancelled > 0)
+    out += (failed.empty() ? "" : "; ") + std::to_string(cancelled) + (cancelled == 1 ? " was" : " were") +
+           " cancelled";
+  return out + ".\n";
+}
+
+std::string why_ended_report(const JobRecord& job, const DisplayContext& context,
+                             const EndedDetails& details) {
   std::string out = heading(job, name_of(job)) + ended_words(job) + "\n";
   if (job.start_time() != 0 && !never_ran(job))
     out += "It ran from " + moment(job.start_time(), context) + " to " + moment(job.end_time(), context) +
            (job.node_list().empty() ? "" : " on " + job.node_list()) + ".\n";
+  if (!details.advice.empty()) out += "\nWhat to do:\n";
+  for (const std::string& one : details.advice) out += "  - " + text::printable(one) + "\n";
+  if (details.log_path.empty()) return out;
+  out += details.log.empty() ? "\nIt wrote nothing to " : "\nThe last lines of ";
+  out += text::printable(details.log_path) + (details.log.empty() ? "\n" : ":\n");
+  for (const std::string_view line : text::split(details.log, '\n'))
+    if (!line.empty()) out += "  | " + text::printable(line) + "\n";
   return out;
 }
 

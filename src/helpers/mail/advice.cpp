@@ -45,6 +45,37 @@ constexpr Sign kSigns[] = {
      "A port was taken: choose one by the job's number, such as $((10000 + SLURM_JOB_ID % 50000))."},
 };
 
+// The word between `before` and `after` in a line of the log; empty: there is none, or it is none of a
+// program's or module's.
+std::string_view word_in(std::string_view log, std::string_view before, std::string_view after) {
+  const size_t end = log.find(after);
+  if (end == std::string_view::npos) return {};
+  std::string_view line = log.substr(0, end);
+  line.remove_prefix(line.rfind('\n') == std::string_view::npos ? 0 : line.rfind('\n') + 1);
+  const size_t begin = line.rfind(before);
+  std::string_view word = begin == std::string_view::npos ? line : line.substr(begin + before.size());
+  const bool is_plain = std::all_of(word.begin(), word.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-' || c == '.' || c == '+';
+  });
+  return is_plain && word.size() < 64 ? word : std::string_view();
+}
+
+// Which command or module is missing, and where to look for it.
+void about_missing(std::string_view log, std::vector<std::string>& out) {
+  if (const auto command = word_in(log, ": ", ": command not found"); !command.empty())
+    out.push_back(
+        fmt::format("{} is not there: \"module spider {}\" tells which module has it.", command, command));
+  const size_t named = log.find("No module named '");
+  if (named == std::string_view::npos) return;
+  std::string_view rest = log.substr(named + 17);
+  std::string_view module = rest.substr(0, rest.find('\''));
+  module = module.substr(0, module.find('.'));
+  if (!module.empty() && module.size() < 64 && module.find_first_of("\n ;|&$`\"") == std::string_view::npos)
+    out.push_back(
+        fmt::format("Python's {0} is not there: \"avail_wheels {0}\" tells what pip can install.", module));
+}
+
 double used_kib(const api::AccountedJob& accounted) {
   double most = static_cast<double>(accounted.job().usage().max_rss_kib());
   for (const model::StepRecord& step : accounted.steps())
@@ -101,6 +132,7 @@ std::vector<std::string> advice(const api::AccountedJob& accounted, std::string_
       if (log.find(sign.words) == std::string_view::npos) continue;
       if (std::find(out.begin(), out.end(), sign.advice) == out.end()) out.emplace_back(sign.advice);
     }
+    about_missing(log, out);
   }
   switch (job.state()) {
     case model::JOB_TIMEOUT:
@@ -126,6 +158,10 @@ std::vector<std::string> advice(const api::AccountedJob& accounted, std::string_
     case model::JOB_FAILED:
       if (WIFSIGNALED(job.exit_code()) && WTERMSIG(job.exit_code()) == SIGSEGV)
         out.emplace_back("It crashed (segmentation fault): a bug, or libraries that do not fit together.");
+      if (WIFSIGNALED(job.exit_code()) && WTERMSIG(job.exit_code()) == SIGKILL)
+        out.emplace_back(
+            "Nobody can catch signal 9 (KILL). If no person sent it, the kernel did, for memory was short: "
+            "ask for more with --mem.");
       if (WIFEXITED(job.exit_code()) && WEXITSTATUS(job.exit_code()) == 126)
         out.emplace_back("Exit code 126: something that is no program, or may not be run, was called.");
       if (WIFEXITED(job.exit_code()) && WEXITSTATUS(job.exit_code()) == 127 && out.empty())
