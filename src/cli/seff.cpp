@@ -1,7 +1,11 @@
 // seff: how efficiently one job used its cores and memory.
 #include "view/seff.h"
 #include "engine/fetch.h"
+#include "text/printable.h"
+#include "view/colour.h"
 #include "view/output.h"
+
+#include <unistd.h>
 
 #include <cstdio>
 #include <ctime>
@@ -87,7 +91,14 @@ int seff_main(int argc, char** argv) {
   api::AccountedJob shown = *job;
   engine::add_what_is_measured(**cluster, shown);
   const std::string note = engine::add_what_was_measured(**cluster, shown);
-  view::write_out(view::seff_report(shown, context) + note);
+  // Programs read what Slurm's seff prints; people see bars, too.
+  const std::string report = view::seff_report(shown, context);
+  if (::isatty(STDOUT_FILENO) == 1 || view::has_colour()) {
+    view::write_bytes(view::with_bars(text::printable_lines(report)));
+    view::write_out(note);
+  } else {
+    view::write_out(report + note);
+  }
   return 0;
 }
 

@@ -1,128 +1,35 @@
 #include "cli/top.h"
 
-#include <fmt/format.h>
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cctype>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 #include <vector>
 
+#include "api/job_filter.pb.h"
 #include "api/measurements.pb.h"
 #include "engine/fetch.h"
 #include "engine/open.h"
 #include "model/cluster.pb.h"
 #include "model/job_record.pb.h"
+#include "model/job_state.pb.h"
 #include "model/measurement.pb.h"
-#include "text/duration.h"
 #include "text/list.h"
 #include "view/output.h"
-#include "view/text.h"
+#include "view/top_screen.h"
 
 namespace minke::cli {
 
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string size_text(double kib) {
-  for (const char* unit : {"K", "M", "G", "T"}) {
-    if (kib < 1000)
-      return kib < 10 && *unit != 'K' ? fmt::format("{:.1f}{}", kib, unit)
-                                      : fmt::format("{:.0f}{}", kib, unit);
-    kib /= 1024;
-  }
-  return fmt::format("{:.0f}P", kib);
-}
-
-std::string job_text(const model::JobRecord& job) {
-  if (!job.has_array_task_id()) return std::to_string(job.job_id());
-  return fmt::format("{}_{}", job.array_job_id(), job.array_task_id());
-}
-
-uint64_t gpu_memory(const model::Sample& now) {
-  uint64_t mib = 0;
-  for (const model::Sample::Gpu& gpu : now.gpus()) mib += gpu.memory_mib();
-  return mib;
-}
-double gpu_utilization(const model::Sample& now) {
-  double sum = 0;
-  for (const model::Sample::Gpu& gpu : now.gpus()) sum += gpu.utilization();
-  return now.gpus().empty() ? 0 : sum / now.gpus_size();
-}
-
-// Of one whose GPUs are not measured: how many it has.
-std::string held_gpus(const model::JobRecord& job) {
-  uint64_t count = 0;
-  for (const model::Gres& gres : job.tres_gres())
-    count = gres.name() == "gpu" ? std::max<uint64_t>(count, gres.count()) : count;
-  return count == 0 ? "" : fmt::format("of {}", count);
-}
-
-// Returns what fits on a terminal of this size; rows 0: everything.
-std::string screen(const api::MeasurementsReply& reply, size_t rows, size_t columns) {
-  std::vector<std::string> lines;
-  const api::MachineMeasurement& machine = reply.machine();
-  std::string first = fmt::format("{} job{} running, {:.1f} of {} cores busy, memory {} of {}",
-                                  reply.jobs_size(), reply.jobs_size() == 1 ? "" : "s", machine.cores(),
-                                  machine.cpus(), size_text(static_cast<double>(machine.memory_kib())),
-                                  size_text(static_cast<double>(machine.total_memory_kib())));
-  if (machine.watts() > 0) first += fmt::format(", processors {:.0f} W", machine.watts());
-  lines.push_back(std::move(first));
-  for (int i = 0; i < machine.gpus_size() && i < machine.gpu_devices_size(); ++i) {
-    const model::Sample::Gpu& gpu = machine.gpus(i);
-    const model::GpuDevice& device = machine.gpu_devices(i);
-    lines.push_back(fmt::format("GPU {} {}: {}% busy, {} of {}, {:.0f} W, {} MHz", i, device.type(),
-                                gpu.utilization(), size_text(static_cast<double>(gpu.memory_mib()) * 1024),
-                                size_text(static_cast<double>(device.memory_mib()) * 1024),
-                                gpu.milliwatts() / 1000.0, gpu.clock_mhz()));
-  }
-  lines.emplace_back();
-  lines.push_back(fmt::format("{:<12} {:<10} {:<16} {:>10} {:>11} {:>11} {:>7} {:>7} {:>7} {:>5} {:>9}",
-                              "JOBID", "USER", "NAME", "TIME", "CORES", "MEMORY", "PEAK", "READ/S", "WRITE/S",
-                              "PIDS", "GPU"));
-  std::vector<const api::JobMeasurement*> jobs;
-  for (const api::JobMeasurement& job : reply.jobs()) jobs.push_back(&job);
-  std::stable_sort(jobs.begin(), jobs.end(), [](auto* a, auto* b) { return a->cores() > b->cores(); });
-  for (const api::JobMeasurement* measured : jobs) {
-    const model::JobRecord& job = measured->job();
-    const model::Sample& now = measured->now();
-    const std::string gpu = now.gpus().empty()
-                                ? held_gpus(job)
-                                : fmt::format("{:.0f}% {}", gpu_utilization(now),
-                                              size_text(static_cast<double>(gpu_memory(now)) * 1024));
-    lines.push_back(fmt::format(
-        "{:<12} {:<10.10} {:<16.16} {:>10} {:>5.1f}/{:<5} {:>5}{:<6} {:>7} {:>7} {:>7} {:>5} {:>9}",
-        job_text(job), job.user_name(), job.name(),
-        text::format_seconds(view::elapsed_seconds(job, reply.now())), measured->cores(), job.num_cpus(),
-        size_text(static_cast<double>(now.memory_kib())),
-        // A job that asked for no memory may use all of it.
-        job.memory_mib() == 0 ? "" : "/" + size_text(static_cast<double>(job.memory_mib()) * 1024),
-        size_text(static_cast<double>(measured->peak_memory_kib())),
-        size_text(static_cast<double>(measured->read_rate()) / 1024),
-        size_text(static_cast<double>(measured->write_rate()) / 1024), now.processes(), gpu));
-  }
-  if (!reply.notes().empty()) lines.emplace_back();
-  for (const std::string& note : reply.notes()) lines.push_back(note);
-  if (rows != 0 && lines.size() > rows) lines.resize(rows);
-  std::string out;
-  for (std::string& line : lines) {
-    // Users name their jobs: a name must not control the terminal of the viewer.
-    for (char& c : line) c = std::iscntrl(static_cast<unsigned char>(c)) != 0 ? '?' : c;
-    out += columns == 0 ? line : line.substr(0, columns);
-    out += rows == 0 ? "\n" : "\x1b[K\r\n";
-  }
-  if (rows != 0) out.resize(out.size() - 2);  // the last line must not scroll
-  return out;
-}
 
 Json series_json(const model::Series& series) {
   Json json;
@@ -223,10 +130,12 @@ class Screen {
   Screen(const Screen&) = delete;
   Screen& operator=(const Screen&) = delete;
 
-  void show(const api::MeasurementsReply& reply) {
+  void show(const api::MeasurementsReply& reply, const std::vector<const model::JobRecord*>& waiting,
+            view::TopOrder order) {
     winsize size{};
     if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row == 0) size = {24, 80, 0, 0};
-    view::write_bytes("\x1b[H" + screen(reply, size.ws_row, size.ws_col) + "\x1b[J");
+    const view::TopView how{.rows = size.ws_row, .columns = size.ws_col, .order = order, .shows_keys = true};
+    view::write_bytes("\x1b[H" + view::top_screen(reply, waiting, how) + "\x1b[J");
   }
 
  private:
@@ -235,14 +144,38 @@ class Screen {
 
 volatile std::sig_atomic_t interrupted = 0;
 
-// Returns false when the user asks to leave.
-bool wait_for_next(double seconds) {
+// Waits for the next look, or for a key, which may change the order. Returns false when the user asks to
+// leave.
+bool wait_for_next(double seconds, view::TopOrder& order) {
   pollfd keys{STDIN_FILENO, POLLIN, 0};
   const int ready = ::poll(&keys, 1, static_cast<int>(seconds * 1000));
   if (interrupted != 0 || (ready < 0 && errno != EINTR)) return false;
   if (ready <= 0) return true;
   char key = 'q';
-  return ::read(STDIN_FILENO, &key, 1) == 1 && key != 'q' && key != '\x1b';
+  if (::read(STDIN_FILENO, &key, 1) != 1 || key == 'q' || key == '\x1b') return false;
+  constexpr std::pair<char, view::TopOrder> kOrders[] = {{'c', view::TopOrder::kCores},
+                                                         {'m', view::TopOrder::kMemory},
+                                                         {'g', view::TopOrder::kGpu},
+                                                         {'t', view::TopOrder::kTimeLeft},
+                                                         {'j', view::TopOrder::kJob}};
+  for (const auto& [letter, wanted] : kOrders)
+    if (letter == key) order = wanted;
+  return true;
+}
+
+// The jobs that wait, where jobs have not been named.
+engine::JobRecords waiting_jobs(engine::Engine& cluster, const TopOptions& options) {
+  api::JobFilter filter;
+  filter.add_states(model::JOB_PENDING);
+  if (!options.jobs.empty()) return {};
+  auto found = engine::fetch_jobs(cluster, std::move(filter), false, true);
+  return found ? std::move(*found) : engine::JobRecords();
+}
+
+// Of the terminal; 0: standard output is none, and lines are not cut.
+size_t columns() {
+  winsize size{};
+  return ::isatty(STDOUT_FILENO) != 0 && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
 int complain(const Error& error) {
@@ -268,6 +201,7 @@ int top(const TopOptions& options) {
   const bool live =
       !options.once && !options.json && ::isatty(STDIN_FILENO) != 0 && ::isatty(STDOUT_FILENO) != 0;
   std::optional<Screen> terminal;
+  view::TopOrder order = view::TopOrder::kCores;
   struct sigaction action {};
   action.sa_handler = [](int) { interrupted = 1; };
   if (live) {
@@ -283,13 +217,16 @@ int top(const TopOptions& options) {
     if (options.json) {
       view::write_out(as_json(reply, options.series).dump(2, ' ', false, Json::error_handler_t::replace) +
                       "\n");
-    } else if (!live) {
-      view::write_out(screen(reply, 0, 0));
-    } else {
-      if (!terminal) terminal.emplace();
-      terminal->show(reply);
+      continue;
     }
-  } while (live && wait_for_next(options.seconds));
+    const engine::JobRecords waiting = waiting_jobs(**cluster, options);
+    if (live) {
+      if (!terminal) terminal.emplace();
+      terminal->show(reply, waiting.records, order);
+    } else {
+      view::write_bytes(view::top_screen(reply, waiting.records, {.columns = columns()}));
+    }
+  } while (live && wait_for_next(options.seconds, order));
   return 0;
 }
 

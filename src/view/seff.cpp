@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <iterator>
 
 #include "api/accounting.pb.h"
@@ -11,6 +12,7 @@
 #include "text/duration.h"
 #include "text/memory.h"
 #include "text/state.h"
+#include "view/colour.h"
 #include "view/efficiency.h"
 
 namespace minke::view {
@@ -65,6 +67,29 @@ std::string seff_report(const api::AccountedJob& accounted, const DisplayContext
     line("Energy Consumed: {} Joules ({:.2f} kWh)", used.joules, static_cast<double>(used.joules) / 3.6e6);
   if (job.state() == model::JOB_RUNNING)
     line("WARNING: Efficiency statistics may be misleading for RUNNING jobs.");
+  return out;
+}
+
+std::string with_bars(const std::string& report) {
+  constexpr size_t kColumn = 56, kWidth = 20;
+  std::string out;
+  for (std::string_view rest = report; !rest.empty();) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+    out += line;
+    constexpr std::string_view kBefore = "Efficiency: ";
+    const size_t at = line.find(kBefore);
+    const size_t percent = at == std::string_view::npos ? at : line.find('%', at);
+    double value = 0;
+    if (percent != std::string_view::npos &&
+        std::from_chars(line.data() + at + kBefore.size(), line.data() + percent, value).ec == std::errc()) {
+      const auto full = static_cast<size_t>(std::clamp(value, 0.0, 100.0) / 100 * kWidth + 0.5);
+      const Meaning meaning = value < 30 ? Meaning::kBad : value < 60 ? Meaning::kWaiting : Meaning::kGood;
+      out.append(line.size() < kColumn ? kColumn - line.size() : 1, ' ');
+      out += "[" + coloured(std::string(full, '|'), meaning) + std::string(kWidth - full, ' ') + "]";
+    }
+    out += "\n";
+  }
   return out;
 }
 

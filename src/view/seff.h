@@ -14,4 +14,7 @@ namespace minke::view {
 // The memory is that of the step that used most: its largest process, times the number of its tasks.
 std::string seff_report(const api::AccountedJob& accounted, const DisplayContext& context);
 
+// The report with a bar behind each line that tells an efficiency; for a terminal.
+std::string with_bars(const std::string& report);
+
 }  // namespace minke::view

@@ -1,5 +1,7 @@
 #include "view/seff.h"
 
+#include "view/colour.h"
+
 #include <gtest/gtest.h>
 
 #include "api/accounting.pb.h"
@@ -97,6 +99,16 @@ TEST_F(Seff, WaitingAndRunningJobs) {
             "Memory Utilized: 0.00 MB\n"
             "Memory Efficiency: 0.00% of 125.00 GB\n"
             "WARNING: Efficiency statistics may be misleading for RUNNING jobs.\n");
+}
+
+TEST(SeffBars, StandBehindEfficiencies) {
+  set_colour(ColourWish::kNever);
+  EXPECT_EQ(with_bars("Cores: 1\nCPU Efficiency: 50.00% of 00:10:00 core-walltime\nMemory Efficiency: "
+                      "250.00% of 1.00 GB\n"),
+            "Cores: 1\n"
+            "CPU Efficiency: 50.00% of 00:10:00 core-walltime        [||||||||||          ]\n"
+            "Memory Efficiency: 250.00% of 1.00 GB                   [||||||||||||||||||||]\n");
+  set_colour(ColourWish::kAuto);
 }
 
 }  // namespace
