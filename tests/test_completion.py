@@ -55,3 +55,15 @@ def test_shells_take_it(cluster, shell, tmp_path):
 
 def test_other_shells_are_refused(cluster):
     assert cluster.run("minke", "completion", "csh").returncode != 0
+
+
+def test_commands_of_minke(cluster):
+    assert completed(cluster, "minke", "ta") == ["tail"]
+    assert {"why", "tail", "redo", "sbatch", "squeue", "cp", "help"} <= set(completed(cluster, "minke", ""))
+    assert completed(cluster, "minke", "tail", "--fol") == ["--follow"]
+    assert completed(cluster, "minke", "cp", "--thr") == ["--threads="]
+    assert completed(cluster, "minke", "sbatch", "--arr") == ["--array="]
+    assert completed(cluster, "minke", "estimate", "--for", "=", "lo") == ["lora"]
+    job = cluster.submit("true", "--hold")
+    assert completed(cluster, "minke", "tail", "") == [str(job)] == completed(cluster, "minke", "redo", "")
+    assert completed(cluster, "/usr/bin/minke", "pau") == ["pause"]

@@ -1,10 +1,7 @@
 // scrontab: a user's crontab is listed, edited, replaced or removed. Its entries are jobs of the cluster.
-#include <fcntl.h>
 #include <pwd.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
@@ -20,7 +17,7 @@
 #include "engine/open.h"
 #include "model/error.h"
 #include "options/values.h"
-#include "os/fd.h"
+#include "os/editor.h"
 #include "os/files.h"
 #include "os/random_key.h"
 #include "submit/crontab.h"
@@ -217,38 +214,12 @@ Result<std::optional<std::string>> listed(engine::CrontabAbility& ability, const
   return std::optional(submit::list_crontab(reply->crontab().text(), disabled));
 }
 
-Result<std::string> edited(const std::string& path) {
-  const char* visual = std::getenv("VISUAL");
-  const char* editor = visual != nullptr && *visual != '\0' ? visual : std::getenv("EDITOR");
-  const std::string command = std::string(editor == nullptr || *editor == '\0' ? "vi" : editor) + " \"$1\"";
-  std::fflush(nullptr);
-  const pid_t child = ::fork();
-  if (child < 0) return failure_from_errno("fork", errno);
-  if (child == 0) {
-    ::execl("/bin/sh", "sh", "-c", command.c_str(), "sh", path.c_str(), nullptr);
-    ::_exit(127);
-  }
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) return failure("editor returned non-zero exit code");
-  return os::read_file(path, submit::kMostCrontabBytes);
-}
-
 int edit(engine::CrontabAbility& ability, const Owner& owner) {
   if (::isatty(STDIN_FILENO) == 0) return fatal("Standard input is not a TTY");
   const auto text = listed(ability, owner);
   if (!text) return fatal(text.error().message);
-  const char* directory = std::getenv("TMPDIR");
-  std::string path =
-      std::string(directory == nullptr || *directory == '\0' ? "/tmp" : directory) + "/scrontab-XXXXXX";
-  os::UniqueFd file(::mkostemp(path.data(), O_CLOEXEC));
-  const std::string& content = text->has_value() ? **text : std::string(kExample);
-  if (!file || ::write(file.get(), content.data(), content.size()) != static_cast<ssize_t>(content.size()))
-    return fatal(path + ": cannot be written");
-  file.reset();
-  const auto changed = edited(path);
-  ::unlink(path.c_str());
+  const auto changed = os::edit_text(text->has_value() ? **text : std::string(kExample), "scrontab",
+                                     submit::kMostCrontabBytes);
   if (!changed) return fatal(changed.error().message);
   return install(ability, owner, *changed);
 }

@@ -1,5 +1,7 @@
 #include "options/completion.h"
 
+#include <algorithm>
+
 #include "options/values.h"
 #include "text/shell_quote.h"
 
@@ -8,6 +10,27 @@ namespace {
 
 bool is_offered(const Option& option) {
   return !option.help.empty();
+}
+
+// "minke tail": a command below another, which is completed with it; "tail" then. Empty: it stands alone.
+std::string_view below(const Command& command) {
+  const size_t blank = command.name.find(' ');
+  return blank == std::string_view::npos ? std::string_view() : command.name.substr(blank + 1);
+}
+
+constexpr std::string_view kAbove = "minke";  // it knows all commands as its own, too
+
+// What may stand behind it, separated by blanks.
+std::string names_below(std::span<const Command> commands) {
+  std::string names;
+  for (const Command& command : commands)
+    names.append(names.empty() ? "" : " ").append(below(command).empty() ? command.name : below(command));
+  return names;
+}
+
+bool has_commands_below(std::span<const Command> commands) {
+  return std::any_of(commands.begin(), commands.end(),
+                     [](const Command& one) { return !below(one).empty(); });
 }
 
 bool takes_files(const Command& command) {
@@ -40,7 +63,9 @@ std::string bash_case(const Command& command) {
     values += "        " + name + (name.empty() || letter.empty() ? "" : "|") + letter + ") " +
               bash_reply(option.values) + "; return ;;\n";
   }
-  std::string out = "    " + std::string(command.name) + ")\n";
+  const std::string name(command.name);
+  std::string out = below(command).empty() ? "    " + name + "|'" + std::string(kAbove) + " " + name + "')\n"
+                                           : "    '" + name + "')\n";
   if (!values.empty()) out += "      case $before in\n" + values + "      esac\n";
   if (!command.operand_values.empty() && !takes_files(command))
     out += "      [[ $word == -* ]] || { " + bash_reply(command.operand_values) + "; return; }\n";
@@ -55,11 +80,19 @@ std::string bash_script(std::span<const Command> commands) {
       "  # --name=value is three words where '=' separates words.\n"
       "  if [[ $word == = ]]; then word=; elif [[ $before == = ]]; then before=${COMP_WORDS[COMP_CWORD-2]}; "
       "fi\n"
-      "  case ${COMP_WORDS[0]##*/} in\n";
+      "  local command=${COMP_WORDS[0]##*/}\n"
+      "  [[ $command == " +
+      std::string(kAbove) +
+      " && $COMP_CWORD -gt 1 ]] && command=\"$command ${COMP_WORDS[1]}\"\n"
+      "  case $command in\n";
   std::string of_files, others;
   for (const Command& command : commands) {
     out += bash_case(command);
-    (takes_files(command) ? of_files : others).append(" ").append(command.name);
+    if (below(command).empty()) (takes_files(command) ? of_files : others).append(" ").append(command.name);
+  }
+  if (has_commands_below(commands)) {
+    out += "    " + std::string(kAbove) + ") " + bash_reply(names_below(commands)) + "; return ;;\n";
+    of_files.append(" ").append(kAbove);
   }
   out +=
       "  esac\n"
@@ -117,18 +150,39 @@ std::string zsh_option(const Option& option) {
   return out;
 }
 
+// The command that others are below: the first word, then theirs.
+std::string zsh_above(std::span<const Command> commands) {
+  return "_minke_above() {\n"
+         "  if (( CURRENT == 2 )); then compadd -- " +
+         names_below(commands) +
+         "; return; fi\n"
+         "  local command=${words[2]}\n"
+         "  shift words; (( CURRENT-- ))\n"
+         "  if (( $+functions[_minke_below_$command] )); then _minke_below_$command\n"
+         "  elif (( $+functions[_minke_$command] )); then _minke_$command\n"
+         "  else _files; fi\n"
+         "}\ncompdef _minke_above " +
+         std::string(kAbove) + "\n";
+}
+
 std::string zsh_script(std::span<const Command> commands) {
   std::string names, functions;
   for (const Command& command : commands) {
-    const std::string name(command.name);
-    names += " " + name;
-    functions += "_minke_" + name + "() {\n  _arguments -S -s \\\n";
+    const bool is_below = !below(command).empty();
+    const std::string name(is_below ? below(command) : command.name);
+    const std::string function = (is_below ? "_minke_below_" : "_minke_") + name;
+    if (!is_below) names += " " + name;
+    functions += function + "() {\n  _arguments -S -s \\\n";
     for (const Option& option : command.options)
       if (is_offered(option)) functions += zsh_option(option);
     functions += "    " +
                  text::shell_quoted(
                      "*" + zsh_argument(takes_files(command) ? "file" : "operand", command.operand_values)) +
-                 "\n}\ncompdef _minke_" + name + " " + name + "\n";
+                 "\n}\n" + (is_below ? "" : "compdef " + function + " " + name + "\n");
+  }
+  if (has_commands_below(commands)) {
+    names.append(" ").append(kAbove);
+    functions += zsh_above(commands);
   }
   return "#compdef" + names + "\n# zsh completion: source <(minke completion zsh)\n" + functions;
 }
@@ -152,8 +206,14 @@ std::string fish_values(std::string_view values) {
 
 std::string fish_script(std::span<const Command> commands) {
   std::string out = "# fish completion: minke completion fish | source\n";
+  if (has_commands_below(commands))
+    out += "complete -c " + std::string(kAbove) + " -n __fish_use_subcommand -f -a " +
+           fish_quoted(names_below(commands)) + "\n";
   for (const Command& command : commands) {
-    const std::string start = "complete -c " + std::string(command.name);
+    const std::string start = below(command).empty() ? "complete -c " + std::string(command.name)
+                                                     : "complete -c " + std::string(kAbove) +
+                                                           " -n '__fish_seen_subcommand_from " +
+                                                           std::string(below(command)) + "'";
     if (!takes_files(command)) out += start + " -f" + fish_values(command.operand_values) + "\n";
     for (const Option& option : command.options) {
       if (!is_offered(option)) continue;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "options/examples.h"
+
 namespace minke::options {
 namespace {
 
@@ -65,12 +67,16 @@ std::string help_text(const Command& command) {
   const std::string of_help = lines(command, true, column);
   if (!of_help.empty()) out.append("\nHelp options:\n").append(of_help);
   if (!command.commands.empty()) out.append("\n").append(command.commands);
+  if (const std::string examples = examples_text(command.name); !examples.empty())
+    out.append("\n").append(examples);
   return out;
 }
 
 std::string man_page(const Command& command) {
   const std::string name(command.name);
-  std::string out = ".TH " + name + " 1\n.SH NAME\n" + name + " \\- " + roff(command.purpose) +
+  std::string title = name;  // as git's: minke-tail(1)
+  std::replace(title.begin(), title.end(), ' ', '-');
+  std::string out = ".TH " + title + " 1\n.SH NAME\n" + roff(title) + " \\- " + roff(command.purpose) +
                     "\n.SH SYNOPSIS\n.B " + name + "\n[OPTIONS] " + roff(command.operands) +
                     "\n.SH OPTIONS\n";
   std::string variables;
@@ -96,7 +102,7 @@ std::string man_page(const Command& command) {
   }
   if (!variables.empty())
     out += ".SH INPUT ENVIRONMENT VARIABLES\nThe command line wins over these.\n" + variables;
-  return out;
+  return out + examples_roff(command.name);
 }
 
 }  // namespace minke::options

@@ -3,6 +3,7 @@
 #include <set>
 #include <vector>
 
+#include "options/examples.h"
 #include "submit/option_table.h"
 
 namespace minke::submit {
@@ -119,7 +120,7 @@ std::string help_text(Command command) {
   append_section(out, command, Disposition::kAccepted, "",
                  "Accepted, without effect here (the man page says why):");
   append_section(out, command, Disposition::kRefused, "", "Refused (the message says why):");
-  return out;
+  return out + "\n" + options::examples_text(name);
 }
 
 std::string usage_text(Command command) {
@@ -161,7 +162,7 @@ std::string man_page(Command command) {
   }
   out += ".SH INPUT ENVIRONMENT VARIABLES\nThe command line wins over these";
   if (command == Command::kSbatch) out += ", and these win over the #SBATCH lines of the script";
-  return out + ".\n" + variables;
+  return out + ".\n" + variables + options::examples_roff(name);
 }
 
 }  // namespace minke::submit

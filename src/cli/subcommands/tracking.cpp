@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "cli/overview.h"
 #include "cli/runs.h"
 #include "cli/subcommands/subcommands.h"
 
@@ -25,7 +26,9 @@ void add_metrics(CLI::App& app, int& exit_code) {
 
 void add_jobs(CLI::App& app, int& exit_code) {
   const auto options = std::make_shared<RankOptions>();
-  auto* command = app.add_subcommand("jobs", "your jobs, with the metrics of their training");
+  const auto with_metrics = std::make_shared<bool>(false);
+  auto* command = app.add_subcommand("jobs", "your jobs; ranked by the metrics of their training");
+  command->add_flag("--metrics", *with_metrics, "all that have begun, with their first metrics");
   command->add_option("--metric", options->metrics, "a column each; only jobs that have one")
       ->delimiter(',')
       ->allow_extra_args(false);
@@ -33,9 +36,13 @@ void add_jobs(CLI::App& app, int& exit_code) {
   command->add_flag("--ascending", options->ascending, "the smallest first");
   command->add_option("--value", options->value, "of each: last, least or largest")
       ->check(CLI::IsMember({"last", "least", "largest"}));
-  command->add_option("--since", options->since, "jobs of that day and later");
+  command->add_option("--since", options->since,
+                      "jobs of that day and later; without metrics, those that ended then: now-7days");
   command->add_flag("--json", options->json, "as JSON");
-  command->callback([options, &exit_code] { exit_code = rank_jobs(*options); });
+  command->callback([options, with_metrics, &exit_code] {
+    const bool ranks = *with_metrics || !options->metrics.empty() || options->sort || options->json;
+    exit_code = ranks ? rank_jobs(*options) : my_jobs(options->since);
+  });
 }
 
 void add_runs(CLI::App& app, int& exit_code) {

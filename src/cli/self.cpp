@@ -1,0 +1,158 @@
+#include "cli/self.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+#include <vector>
+
+#include "cli/complain.h"
+#include "cli/shell_install.h"
+#include "engine/open.h"
+#include "os/files.h"
+#include "os/minke_home.h"
+#include "os/program_output.h"
+#include "os/this_program.h"
+#include "text/number.h"
+#include "text/printable.h"
+
+namespace minke::cli {
+namespace {
+
+constexpr size_t kMostBytes = size_t{1} << 30;
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+// What a program prints, if it ends well.
+Result<std::string> output_of(const std::vector<std::string>& argv) {
+  auto started = os::ProgramOutput::start(argv);
+  if (!started) return failure(started.error());
+  std::string out;
+  char buffer[65536];
+  for (;;) {
+    const auto got = started->read(buffer, sizeof buffer);
+    if (!got) return failure(got.error());
+    if (*got == 0) break;
+    out.append(buffer, *got);
+  }
+  const auto ended = started->finish();
+  if (!ended) return failure(ended.error());
+  if (ended->exit_code != 0) return failure(text::printable_lines(ended->complaint));
+  return out;
+}
+
+// The package manager's own program is its to change.
+Status check_owner(const std::string& program, const std::string& instead) {
+  struct stat status {};
+  const bool packaged = program == "/usr/bin/minke" && ::stat("/var/lib/dpkg/info/minke.list", &status) == 0;
+  if (packaged) return failure(program + " came with a package: " + instead);
+  return {};
+}
+
+bool is_on_path(const std::string& directory) {
+  for (const std::string_view one : text::split(variable("PATH"), ':'))
+    if (one == directory) return true;
+  return false;
+}
+
+// The program's bytes, out of an archive if it is one. tar(1) decompresses it, and writes one file to its
+// output.
+Result<std::string> program_of(const std::string& file) {
+  const bool is_archive = file.ends_with(".tar.gz") || file.ends_with(".tgz");
+  if (!is_archive) return os::read_file(file, kMostBytes);
+  const auto names = output_of({"/usr/bin/env", "tar", "-tzf", file});
+  if (!names) return failure(names.error());
+  for (const std::string_view name : text::split(*names, '\n'))
+    if (name.ends_with("/bin/minke") || name == "bin/minke")
+      return output_of({"/usr/bin/env", "tar", "-xzOf", file, "--", std::string(name)});
+  return failure("there is no bin/minke in " + text::printable(file));
+}
+
+// Its version, told by itself: it runs here.
+Result<std::string> version_of(const std::string& program) {
+  const auto told = output_of({program, "--version"});
+  if (!told) return failure("it does not run here: " + told.error().message);
+  const std::string_view line = text::trim(*told);
+  if (!line.starts_with("minke "))
+    return failure("it is not minke: it says \"" + text::printable(line.substr(0, 80)) + "\"");
+  return std::string(line);
+}
+
+// Writes it beside its place, tries it there, and puts it into its place in one step.
+Result<std::string> put_program(const std::string& content, const std::string& place) {
+  const std::string beside = place + ".new";
+  if (const Status written = os::replace_file(beside, content, 0755); !written)
+    return failure(written.error());
+  auto version = version_of(beside);
+  if (!version) {
+    ::unlink(beside.c_str());
+    return version;
+  }
+  if (::rename(beside.c_str(), place.c_str()) != 0) return failure_from_errno(place, errno);
+  return version;
+}
+
+}  // namespace
+
+int self_install(std::string directory) {
+  if (directory.empty()) directory = ::geteuid() == 0 ? "/usr/local/bin" : variable("HOME") + "/.local/bin";
+  const auto program = os::this_program();
+  if (!program) return complain(program.error());
+  if (const Status made = os::make_directories(directory, 0755); !made) return complain(made.error());
+  const std::string place = directory + "/minke";
+  if (place == *program) return complain(Error{0, place + " is this program already"});
+  const auto content = os::read_file(*program, kMostBytes);
+  if (!content) return complain(content.error());
+  const auto version = put_program(*content, place);
+  if (!version) return complain(version.error());
+  std::printf("%s is in %s\n", version->c_str(), place.c_str());
+  if (!is_on_path(directory))
+    std::printf("%s is not on PATH; in every shell: %s env --install\n", directory.c_str(), place.c_str());
+  return 0;
+}
+
+int self_update(const std::string& file) {
+  const auto program = os::this_program();
+  if (!program) return complain(program.error());
+  if (const Status own = check_owner(*program, "apt install ./minke_VERSION_ARCHITECTURE.deb"); !own)
+    return complain(own.error());
+  const auto content = program_of(file);
+  if (!content)
+    return complain(Error{content.error().code, text::printable(file) + ": " + content.error().message});
+  const auto version = put_program(*content, *program);
+  if (!version) return complain(Error{0, text::printable(file) + ": " + version.error().message});
+  std::printf("%s is in %s\n", version->c_str(), program->c_str());
+  if (engine::open(engine::Start::kNever))
+    std::printf(
+        "The daemon goes on with the old one; jobs go on while it changes: minke down --keep-jobs && minke "
+        "up\n");
+  return 0;
+}
+
+int self_uninstall() {
+  const auto program = os::this_program();
+  if (!program) return complain(program.error());
+  if (const Status own = check_owner(*program, "apt remove minke"); !own) return complain(own.error());
+  const auto cluster = engine::open(engine::Start::kNever);
+  if (cluster || cluster.error().code != ECONNREFUSED)
+    return complain(Error{0, "the cluster is up; stop it first: minke down"});
+  const std::string home = os::minke_home_path();
+  const auto shells = uninstall_from_shells(home);
+  if (!shells) return complain(shells.error());
+  std::fputs(shells->c_str(), stdout);
+  if (::unlink(program->c_str()) != 0) return complain(failure_from_errno(*program, errno).value());
+  std::printf("removed %s\n", program->c_str());
+  struct stat status {};
+  if (::stat(home.c_str(), &status) == 0)
+    std::printf("Jobs' records and settings are still in %s; to remove them, too: rm -r %s\n", home.c_str(),
+                home.c_str());
+  return 0;
+}
+
+}  // namespace minke::cli
