@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from cluster import ROOT
+from cluster import ROOT, poll, written
 from portal_client import Portal
 from shared import NEEDS_ROOT, Shared
 from test_shared_portal import CAN_MOUNT, SharedPortal
@@ -21,7 +21,7 @@ NAME = "<b>bold</b><script>alert(1)</script>"
 def packages(tmp_path_factory) -> pathlib.Path:
     """web/tests with its packages beside it."""
     place = tmp_path_factory.mktemp("pages")
-    for name in ("package.json", "package-lock.json", "pages.mjs", "login.mjs", "records.mjs"):
+    for name in ("package.json", "package-lock.json", "pages.mjs", "login.mjs", "records.mjs", "interactive.mjs"):
         shutil.copy(ROOT / "web" / "tests" / name, place)
     done = subprocess.run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"], cwd=place, capture_output=True, text=True)
     if done.returncode != 0:
@@ -51,6 +51,25 @@ def test_a_person_looks_and_acts(cluster, packages):
         assert seen["barriers"] == []
         assert (seen["language_en-CA"], seen["language_fr-CA"]) == ("Home", "Accueil")
         assert cluster.wait_end(running)["JobState"] == "CANCELLED" and cluster.wait_end(waiting)["JobState"] == "COMPLETED"
+    finally:
+        portal.close()
+
+
+def test_a_person_opens_a_terminal(cluster, packages):
+    cluster.environment["XDG_DATA_HOME"] = str(cluster.work / "data")
+    portal = Portal(cluster)
+    if b"no pages" in portal.ask("/")[2]:
+        portal.close()
+        pytest.skip("this build has no pages")
+    try:
+        done = subprocess.run(["node", "interactive.mjs", portal.url, str(cluster.work)], cwd=packages, capture_output=True, text=True, timeout=300,
+                              env=os.environ | {"CHROMIUM": CHROMIUM})
+        assert done.returncode == 0, f"{done.stderr}\nthe portal: {portal.process.poll()}"
+        seen = json.loads(done.stdout)
+        assert seen["barriers"] == [] and (seen["place"], seen["title"], seen["sessions"]) == ("127.0.0.1", "Terminal · Minke", 1)
+        assert seen["stolen"] == ["refused", 401, ""]
+        poll(lambda: written(cluster.work / "typed") and written(cluster.work / "size"))
+        assert (cluster.work / "typed").read_text() == "42\n" and (cluster.work / "size").read_text() != "24 80\n"
     finally:
         portal.close()
 

@@ -14,6 +14,7 @@ import pytest
 
 from cluster import PATIENCE, ROOT, poll
 from shared import NEEDS_ROOT, Shared, passable_directory
+from web_socket import WebSocket
 
 CAN_MOUNT = subprocess.run(["unshare", "--mount", "true"], capture_output=True).returncode == 0
 pytestmark = [pytest.mark.minke_only, NEEDS_ROOT, pytest.mark.skipif(not CAN_MOUNT, reason="no private mounts here"),
@@ -269,6 +270,59 @@ def test_one_address_does_not_keep_out_the_others(shared, portal):
     assert [status for status, _, _ in begun] == [200] * 16 + [429] * 4
     portal.address = "127.0.0.2"
     assert portal.log_in(shared.bob)
+
+
+def test_each_reaches_his_own_applications(shared):
+    """Through a worker of his own, at a host that the portal's cookies never come to; the front has no way there by itself."""
+    portal = SharedPortal(shared, "--plain", "--apps-name", "127.0.0.1")
+    try:
+        alice, bob = portal.log_in(shared.alice), portal.log_in(shared.bob)
+        own = {"app": "terminal", "time": "5", "memory": "50M", "fields": {"directory": str(shared.alice.work)}}
+        key = alice.ask("/api/v1/interactive", "POST", own)["key"]
+        session = poll(lambda: (found := alice.ask("/api/v1/interactive")["sessions"][0])["state"] in ("ready", "ended") and found)
+        assert session["state"] == "ready", session["said"]
+        assert bob.ask("/api/v1/interactive")["sessions"] == []
+        bob.ask(f"/api/v1/interactive/{key}", "DELETE", status=404)
+        host = f"127.0.0.1:{portal.port}"
+
+        def enter(visitor):
+            status, headers, _ = portal.ask(f"/api/v1/interactive/{key}/open", headers={"Cookie": visitor.cookie})
+            assert status == 303 and headers["Location"].startswith(f"http://{host}/open?ticket=")
+            status, headers, _ = portal.ask(headers["Location"].partition(host)[2], headers={"Host": host})
+            assert (status, headers["Location"]) == (303, f"/apps/{key}/")
+            return headers["Set-Cookie"].partition(";")[0]
+
+        # Whoever knows its key reaches what he himself has under it: nothing.
+        status, _, told = portal.ask(f"/apps/{key}/", headers={"Host": host, "Cookie": enter(bob)})
+        assert (status, told["error"]["message"]) == (404, "there is no such session")
+        own_headers = {"Host": host, "Cookie": enter(alice), "Origin": f"http://{host}"}
+        shell = WebSocket(portal.port, f"/apps/{key}/shell", own_headers)
+        assert shell.status == 101
+        shell.send(b"id -un; echo done-$SLURM_JOB_ID\r")
+        heard = b""
+        while f"done-{session['job_id']}\r\n".encode() not in heard.replace(b"done-$", b""):
+            heard += shell.receive()[1]
+        assert shared.alice.name.encode() in heard
+        gate = json.loads((shared.alice.work / ".local/share/minke/apps" / key / "gate.json").read_text())
+        assert shared.bob.run("cat", shared.alice.work / ".local/share/minke/apps" / key / "gate.json", check=1) and gate["secret"]
+        assert portal.ask("/api/v1/session", headers={"Host": host, "Cookie": alice.cookie})[0] == 421
+        alice.ask("/api/v1/logout", "POST")
+        assert shell.stream.read(1) == b""
+        shell.close()
+        again = portal.log_in(shared.alice)
+        again.ask(f"/api/v1/interactive/{key}", "DELETE")
+        poll(lambda: again.ask("/api/v1/interactive")["sessions"][0]["state"] == "ended")
+    finally:
+        portal.close()
+
+
+def test_without_a_name_of_their_own_there_are_no_applications(shared, portal):
+    alice = portal.log_in(shared.alice)
+    told = alice.ask(f"/api/v1/interactive/{'0' * 32}/open", status=409)
+    assert "--apps-name" in told["error"]["message"]
+    done = subprocess.run([shared.program, "portal", "--shared", "--plain", "--port", "0", "--name", "one", "--apps-name", "One"], env=shared.root,
+                          capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1 and "another name" in done.stderr
 
 
 def test_tls_by_its_own_certificate(shared):

@@ -1,4 +1,5 @@
-"""What do the portal's answers take, what does it cost at rest, and what do 500 open pages cost the daemon?
+"""What do the portal's answers take, what does it cost at rest, and what do 500 open pages cost the daemon: at rest, and of
+the jobs that it gets through with a second of its processor while all of them end?
 
 A queue of waiting jobs is asked for as slurmrestd's clients do, beside slurmrestd where it is installed; both by the
 job. The pages' first load is what a browser fetches before it shows one. Pages in a browser are timed on a cluster with
@@ -14,11 +15,12 @@ import re
 import shutil
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 
 from context import Context, job_script, require
-from parts import sacct
+from parts import core, sacct
 from parts.rest import resident_kib, switches
 from parts.squeue import submit_singles, submit_singles_by_wire
 from peers.slurm import PATH
@@ -130,6 +132,35 @@ def measure_pages(context: Context, report: Report, minke, portal: Portal) -> No
         report.sample(f"portal: {PAGES} pages, % of a core of the daemon", share * 100)
 
 
+def measure_rate(minke, portal: Portal, repeats: int, report: Report) -> None:
+    """Jobs for each second that the daemon computes, with and without pages that follow them."""
+    daemon, size, times = minke.daemon.pid if minke.daemon else minke.pid(), 10_000, 5
+
+    def rate(wire) -> float:
+        before = processor_seconds(daemon)
+        for _ in range(times):
+            core.run(wire, size)
+        return size * times / (processor_seconds(daemon) - before)
+
+    with minke.wire() as wire:
+        wire.socket.settimeout(600)
+        core.run(wire, size)
+        for _ in range(repeats):
+            report.sample("portal: jobs for a second of the daemon's", rate(wire))
+            pages = subprocess.Popen([sys.executable, str(pathlib.Path(__file__).parents[1] / "peers" / "pages.py"), str(portal.port), portal.token, str(PAGES)],
+                                     stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            try:
+                if pages.stdout.readline() != "open\n":
+                    raise RuntimeError("the pages are not open")
+                report.sample(f"portal: the same with {PAGES} pages", rate(wire))
+                if pages.poll() is not None:
+                    raise RuntimeError("the pages have ended")
+            finally:
+                pages.stdin.close()
+                pages.wait(timeout=60)
+                pages.stdout.close()
+
+
 LOOKED_AT = {"home": ["/", "section table, section p.quiet"], "jobs": ["/jobs", "tbody tr"], "ended jobs": ["/jobs?list=ended&all=1", "tbody tr"],
              "cluster": ["/cluster", "section h2"], "node": ["/cluster/NODE", "dl"], "accounts": ["/accounts", "h1"], "no data": ["/nothing/here", "h1"]}  # the last is what the browser itself takes
 ANSWERS = {"ended jobs, the first page": "/api/v1/jobs/ended", "failures": "/api/v1/failures", "timeline": "/api/v1/timeline?node=NODE",
@@ -199,6 +230,7 @@ def measure(context: Context, report: Report) -> None:
                 report.sample("portal: a page of the queue ms", seconds_of(lambda: portal.get("/api/v1/jobs")) * 1000)
                 report.sample("portal: the first page's data ms", seconds_of(lambda: portal.get("/api/v1/home")) * 1000)
             measure_pages(context, report, minke, portal)
+            measure_rate(minke, portal, options.repeats, report)
         finally:
             portal.close()
     few = min(1000, jobs)
@@ -212,5 +244,7 @@ def measure(context: Context, report: Report) -> None:
     report.limit(f"a page of {jobs} waiting jobs", "portal: a page of the queue ms", "ms", 300)
     report.limit(f"the first page, {jobs} waiting jobs", "portal: the first page's data ms", "ms", 300)
     report.limit(f"{PAGES} pages that listen", f"portal: {PAGES} pages, % of a core of the daemon", "%", 5)
+    report.compare(f"jobs ended, {PAGES} pages that follow them", f"portal: the same with {PAGES} pages", "portal: jobs for a second of the daemon's",
+                   "without them", "jobs", budget=0.95)
     report.compare("GET jobs, a thousand of them", "portal: ms a thousand jobs", "portal: slurmrestd, ms a thousand jobs",
                    "slurmrestd", "ms", budget=5, smaller_is_better=True)

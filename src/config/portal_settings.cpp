@@ -36,6 +36,11 @@ void read_portal_settings(Table& section, PortalSettings& settings) {
     settings.has_own_costs = true;
     return {};
   });
+  section.text("apps", [&](const std::string& given) -> Status {
+    if (!given.starts_with('/')) return failure("must be a directory's absolute path");
+    settings.app_directory = given;
+    return {};
+  });
   for (const CostField& one : kCostFields)
     section.real(one.key, 0, kMostCost, [&](double value) {
       settings.costs.*one.field = value;

@@ -16,6 +16,7 @@ struct PortalSettings {
   std::vector<std::string> messages;  // to all, on the first page
   clusters::Costs costs;
   bool has_own_costs = false;  // of the site's own; else those of Narval
+  std::string app_directory = "/etc/minke/apps";  // the site's interactive applications, a directory each
 };
 
 void check_portal_settings(Table& section);  // load_portal_settings() is for the portal, which needs them

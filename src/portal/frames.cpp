@@ -98,7 +98,11 @@ bool read_frame(std::string_view bytes, Frame& frame) {
     case FrameKind::kReply:
       if (!read_reply(fields, frame.reply)) return false;
       break;
+    case FrameKind::kConnect:
+      frame.name = fields.text();
+      break;
     case FrameKind::kEvent:
+    case FrameKind::kConnected:
       frame.name = fields.text();
       frame.data = fields.text();
       if (!is_header_text(frame.name) || !is_header_text(frame.data)) return false;
@@ -133,7 +137,9 @@ std::string frame_bytes(const Frame& frame) {
       put(body, value);
     }
     put(body, frame.reply.lasting.empty() ? std::string_view(frame.reply.body) : frame.reply.lasting);
-  } else if (frame.kind == FrameKind::kEvent) {
+  } else if (frame.kind == FrameKind::kConnect) {
+    put(body, frame.name);
+  } else if (frame.kind == FrameKind::kEvent || frame.kind == FrameKind::kConnected) {
     put(body, frame.name);
     put(body, frame.data);
   }

@@ -18,6 +18,9 @@ enum class FrameKind : uint8_t {
   kListeners = 2,  // front: `number` pages listen
   kReply = 3,      // worker: to the request of this number
   kEvent = 4,      // worker: `name` and `data` for all who listen
+  kConnect = 5,    // front: a way to the application of the session `name`, with a number of its own
+  kConnected = 6,  // worker: to the request of this number, with the socket beside it; its header is `data`,
+                   // and `name` is "strip" if its pages begin at "/"
 };
 
 struct Frame {

@@ -9,7 +9,10 @@
 #include "base/version.h"
 #include "os/pass_descriptors.h"
 #include "portal/answering.h"
+#include "portal/app_connection.h"
+#include "portal/app_visits.h"
 #include "portal/door_wire.h"
+#include "portal/gate.h"
 #include "portal/http_server.h"
 #include "portal/job_json.h"
 #include "portal/log_ins.h"
@@ -25,7 +28,7 @@ namespace minke::portal {
 namespace {
 
 constexpr size_t kMostSessions = 8192, kMostSessionsOfOne = 32;
-constexpr size_t kMostStreamsOfOne = 64, kMostAgent = 200;
+constexpr size_t kMostStreamsOfOne = 64, kMostForwardsOfOne = 128, kMostAgent = 200;
 
 HttpBounds bounds() {
   HttpBounds wide;
@@ -44,6 +47,7 @@ class Front {
                 [this](const std::string& ticket) {
                   say({DoorWord::kStart, ticket, {}});
                 }),
+        visits_(sessions_, options.is_secure),
         log_ins_(server_, [this](const DoorMessage& message) { return say(message); }) {}
 
   Status run(std::unique_ptr<TlsContext> tls, int listener) {
@@ -57,6 +61,7 @@ class Front {
         people_.set_listeners(static_cast<uint32_t>(*uid), ticket_of(static_cast<uint32_t>(*uid)),
                               server_.event_streams(group));
     });
+    server_.forward_by([this](const Request& head) { return choose(head); });
     server_.run(
         [this](Request request, HttpServer::Answer answer) { take(std::move(request), std::move(answer)); });
     return {};
@@ -132,6 +137,7 @@ class Front {
     for (const auto& [cookie, session] : sessions_.all())
       if (session.id == id && session.uid == uid) ticket = session.ticket;
     if (ticket.empty() || !sessions_.end(id)) return false;
+    server_.end_forwards(std::to_string(uid) + ":" + id + ":");
     bool is_used = false, is_here = false;
     for (const auto& [cookie, session] : sessions_.all()) {
       is_used = is_used || session.ticket == ticket;
@@ -158,12 +164,48 @@ class Front {
            (options_.is_secure ? "; Secure" : "") + (value.empty() ? "; Max-Age=0" : "");
   }
 
+  static std::string name_of(std::string_view host) {
+    const std::string_view port = Gate::port_of(host);
+    if (port.size() > 1 && text::parse_unsigned(port.substr(1), UINT16_MAX)) host.remove_suffix(port.size());
+    return text::lower_case(host);
+  }
   bool is_own_host(std::string_view host) const {
-    const size_t colon = host.rfind(':');
-    const std::string_view port = colon == std::string_view::npos ? "" : host.substr(colon + 1);
-    if (!port.empty() && text::parse_unsigned(port, UINT16_MAX)) host = host.substr(0, colon);
-    const std::string name = text::lower_case(host);
+    const std::string name = name_of(host);
     return std::find(options_.names.begin(), options_.names.end(), name) != options_.names.end();
+  }
+
+  std::string scheme() const { return options_.is_secure ? "https://" : "http://"; }
+
+  // Whether a request is for an application; then whose, and whether it may be.
+  HttpServer::Choice choose(const Request& head) {
+    const std::string_view host = head.header("host");
+    if (options_.apps_name.empty() || name_of(host) != options_.apps_name || !AppVisits::is_app(head.target))
+      return {};
+    auto admitted = visits_.admit(head, scheme() + std::string(host), std::time(nullptr));
+    if (auto* refused = std::get_if<Reply>(&admitted)) return std::move(*refused);
+    const auto& visitor = std::get<AppVisits::Visitor>(admitted);
+    const uint32_t uid = visitor.session->uid;
+    const std::string person = std::to_string(uid) + ":";
+    if (server_.forwards(person) >= kMostForwardsOfOne)
+      return error_reply(503, Error{0, "too much is asked at once; try again"});
+    return Forwarding{visitor.address, person + visitor.session->id + ":",
+                      [this, uid, ticket = visitor.session->ticket, key = visitor.key](auto connected) {
+                        people_.connect(uid, ticket, key, std::move(connected));
+                      }};
+  }
+
+  Reply open_app(const Request& request, const Values& values, const Session& session, int64_t now) {
+    if (options_.apps_name.empty())
+      return error_reply(409,
+                         Error{0,
+                               "this portal has no name for applications; its administrator gives one with "
+                               "--apps-name"});
+    if (session.is_program)
+      return error_reply(409, Error{0, "an application is opened in a browser that is logged in"});
+    const std::string host =
+        scheme() + options_.apps_name + std::string(Gate::port_of(request.header("host")));
+    return visits_.send_on(host, std::string(cookie_of(request, cookie_name_)), values.text("name"),
+                           values.text("start"), now);
   }
 
   std::optional<Reply> refuse_origin(const Request& request, bool is_page) const {
@@ -172,7 +214,7 @@ class Front {
     if (!is_own_host(host)) return error_reply(421, Error{0, "this portal has another name"});
     if (is_page) return std::nullopt;
     const bool from_elsewhere = !site.empty() && site != "same-origin" && site != "none";
-    const std::string own = (options_.is_secure ? "https://" : "http://") + std::string(host);
+    const std::string own = scheme() + std::string(host);
     if (from_elsewhere || (!origin.empty() && origin != own))
       return error_reply(403, Error{0, "a page of another site asks for this"});
     return std::nullopt;
@@ -248,6 +290,7 @@ class Front {
     if (path == "/api/v1/session")
       return answer(
           json_reply({{"user", session.user}, {"csrf", session.csrf}, {"version", kVersion}, {"uid", uid}}));
+    if (path == "/api/v1/interactive/{name}/open") return answer(open_app(request, values, session, now));
     if (path == "/api/v1/sessions")
       return answer(match.route->method == "GET" ? list(session) : begin_program(session, now));
     if (path == "/api/v1/sessions/{name}")
@@ -292,6 +335,7 @@ class Front {
   HttpServer server_{bounds()};
   Sessions sessions_{kMostSessions};
   People people_;
+  AppVisits visits_;
   LogIns log_ins_;
 };
 

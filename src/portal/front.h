@@ -16,6 +16,7 @@ class TlsContext;
 
 struct FrontOptions {
   std::vector<std::string> names;  // under which browsers reach it
+  std::string apps_name;           // of applications; empty: there are none
   bool is_secure = false;          // they use https, here or at the proxy before it
   bool is_behind_proxy = false;    // whose X-Forwarded-For tells who asks
 };

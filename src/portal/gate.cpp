@@ -19,6 +19,15 @@ bool is_own_host(std::string_view host) {
 
 }  // namespace
 
+bool Gate::is_apps_host(std::string_view host) {
+  return is_own_host(host) && host.starts_with("127.0.0.1");
+}
+
+std::string_view Gate::port_of(std::string_view host) {
+  const size_t colon = host.rfind(':');
+  return colon == std::string_view::npos || host.ends_with(']') ? std::string_view() : host.substr(colon);
+}
+
 std::optional<Reply> Gate::refuse_origin(const Request& request, bool is_page) const {
   const std::string_view host = request.header("host"), origin = request.header("origin"),
                          site = request.header("sec-fetch-site");
@@ -46,7 +55,8 @@ Result<Gate::Visitor> Gate::admit(const Request& request, const Route& route, in
     if (!name.empty() && name != user_) return failure("this portal is another user's");
     return visitor;
   }
-  visitor.session = sessions_.find(cookie_of(request, sessions_.cookie_name()), now);
+  if (!is_apps_host(request.header("host")))
+    visitor.session = sessions_.find(cookie_of(request, sessions_.cookie_name()), now);
   if (visitor.session == nullptr)
     return failure("you are not logged in: open the address that minke portal has printed");
   status = 403;

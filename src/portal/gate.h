@@ -15,6 +15,12 @@ class Gate {
  public:
   Gate(Sessions& sessions, std::string_view user) : sessions_(sessions), user_(user) {}
 
+  // Whether a name is that of applications: 127.0.0.1, which is this machine, too, but to a browser another
+  // site than localhost. No cookie of the portal counts there.
+  static bool is_apps_host(std::string_view host);
+  // ":20000" of a host's name; empty: it has none.
+  static std::string_view port_of(std::string_view host);
+
   // Before anything else. A browser that was led here by another name, or by another site's page, is sent
   // away.
   std::optional<Reply> refuse_origin(const Request& request, bool is_page) const;

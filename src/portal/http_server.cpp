@@ -8,6 +8,7 @@
 #include <boost/asio/write.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
+#include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/string_body.hpp>
@@ -23,6 +24,8 @@
 #include <set>
 #include <utility>
 
+#include "portal/app_connection.h"
+#include "portal/app_relay.h"
 #include "portal/descriptor_watch.h"
 #include "portal/http_head.h"
 #include "portal/tls.h"
@@ -104,11 +107,13 @@ class HttpServer::Impl {
   asio::steady_timer again_;
   asio::signal_set signals_;
   Handler handler_;
+  std::function<Choice(const Request&)> choose_;
   std::function<void(const std::string&)> streams_changed_;
   std::string more_head_;
   size_t connections_ = 0;
   std::set<std::shared_ptr<Connection>> waiting_;  // for the handler's answer
   std::set<std::shared_ptr<Connection>> streams_;
+  std::set<std::shared_ptr<Connection>> forwarded_;
 };
 
 // One client. Lives as long as an operation of its own is under way, or as it is an event stream.
@@ -144,6 +149,13 @@ class HttpServer::Impl::Connection : public std::enable_shared_from_this<Connect
   }
 
   const std::string& group() const { return reply_.group; }
+  const std::string& forward_group() const { return forward_group_; }
+  void end_forward() {
+    const auto self = shared_from_this();
+    if (server_.forwarded_.erase(self) == 0) return;
+    if (const auto relay = relay_) return relay->close();
+    close();
+  }
   void end_stream() {
     if (server_.streams_.erase(shared_from_this()) == 0) return;
     close();
@@ -158,47 +170,110 @@ class HttpServer::Impl::Connection : public std::enable_shared_from_this<Connect
 
  private:
   void read() {
-    parser_.emplace();
-    parser_->header_limit(static_cast<uint32_t>(server_.bounds_.header_bytes));
-    parser_->body_limit(server_.bounds_.body_bytes);
+    head_parser_.emplace();
+    head_parser_->header_limit(static_cast<uint32_t>(server_.bounds_.header_bytes));
+    head_parser_->body_limit(UINT64_MAX / 2);  // once it is known whose it is
     stream_.expires_after(server_.bounds_.request_time);
-    http::async_read(
-        stream_, buffer_, *parser_,
-        [self = shared_from_this()](const error_code& error, size_t) { self->have_read(error); });
+    http::async_read_header(
+        stream_, buffer_, *head_parser_,
+        [self = shared_from_this()](const error_code& error, size_t) { self->have_head(error); });
   }
 
-  void have_read(const error_code& error) {
-    if (error) {
-      if (const unsigned status = status_of_failure(error); status != 0) refuse(status);
-      return;
-    }
-    auto& message = parser_->get();
+  void have_head(const error_code& error) {
+    if (error) return have_failed(error);
+    auto& message = head_parser_->get();
     keep_alive_ = message.keep_alive();
     is_head_ = message.method() == http::verb::head;
-    if (message.chunked()) return refuse(411);
-    Request request;
-    request.method = is_head_ ? "GET" : std::string(message.method_string());
-    request.target = std::string(message.target());
+    request_ = {};
+    request_.method = std::string(message.method_string());
+    request_.target = std::string(message.target());
     for (const auto& field : message) {
       const std::string_view name(field.name_string().data(), field.name_string().size()),
           value(field.value().data(), field.value().size());
       std::string key = text::lower_case(name);
-      if (!request.header(key).empty() && !may_header_stand_twice(key)) return refuse(400);
-      request.headers.emplace_back(std::move(key), value);
+      if (!request_.header(key).empty() && !may_header_stand_twice(key)) return refuse(400);
+      request_.headers.emplace_back(std::move(key), value);
     }
-    request.body = std::move(message.body());
-    request.peer = peer_;
+    // Others of its codings another reader might take for chunks.
+    const std::string_view coding = request_.header("transfer-encoding");
+    if (!coding.empty() && !text::equals_ignoring_case(coding, "chunked")) return refuse(400);
+    request_.peer = peer_;
+    if (server_.choose_) {
+      Choice choice = server_.choose_(request_);
+      if (auto* forwarding = std::get_if<Forwarding>(&choice)) return forward(std::move(*forwarding));
+      if (auto* reply = std::get_if<Reply>(&choice)) {
+        keep_alive_ = keep_alive_ && head_parser_->is_done();
+        head_parser_.reset();
+        return send(std::move(*reply));
+      }
+    }
+    if (message.chunked()) return refuse(411);
+    if (head_parser_->content_length().value_or(0) > server_.bounds_.body_bytes) return refuse(413);
+    if (is_head_) request_.method = "GET";
+    parser_.emplace(std::move(*head_parser_));
+    head_parser_.reset();
+    parser_->body_limit(server_.bounds_.body_bytes);
+    http::async_read(
+        stream_, buffer_, *parser_,
+        [self = shared_from_this()](const error_code& failed, size_t) { self->have_read(failed); });
+  }
+
+  void have_failed(const error_code& error) {
+    if (const unsigned status = status_of_failure(error); status != 0) refuse(status);
+  }
+
+  void have_read(const error_code& error) {
+    if (error) return have_failed(error);
+    request_.body = std::move(parser_->get().body());
     parser_.reset();
-    if (const Status read = read_target(request); !read) return send(error_reply(400, read.error()));
+    if (const Status read = read_target(request_); !read) return send(error_reply(400, read.error()));
     stream_.expires_never();
     // The answer may come from another thread, which must never be the one that frees a connection.
     server_.waiting_.insert(shared_from_this());
-    server_.handler_(std::move(request), [&server = server_, weak = weak_from_this()](Reply reply) {
+    server_.handler_(std::exchange(request_, {}), [&server = server_, weak = weak_from_this()](Reply reply) {
       asio::post(server.io_, [&server, weak, reply = std::move(reply)]() mutable {
         const auto self = weak.lock();
         if (self != nullptr && server.waiting_.erase(self) != 0) self->send(std::move(reply));
       });
     });
+  }
+
+  // ---- requests of applications
+  // -----------------------------------------------------------------------------
+  void forward(Forwarding forwarding) {
+    stream_.expires_never();
+    forward_group_ = std::move(forwarding.group);
+    server_.forwarded_.insert(shared_from_this());
+    forwarding.connect([weak = weak_from_this(),
+                        address = forwarding.address](Result<AppConnection> connection) {
+      const auto self = weak.lock();
+      if (self == nullptr || !self->server_.forwarded_.contains(self)) return;
+      if (!connection)
+        return self->have_relayed({false, error_reply(status_of(connection.error()), connection.error())});
+      self->relay(address, std::move(*connection));
+    });
+  }
+
+  void relay(const AppAddress& address, AppConnection connection) {
+    relay_ = std::make_shared<AppRelay>(
+        server_.io_, AppRelay::Client{stream_, buffer_}, std::move(*head_parser_), std::move(request_), address,
+        [self = shared_from_this()](AppRelay::Outcome outcome) { self->have_relayed(std::move(outcome)); });
+    head_parser_.reset();
+    const auto relay = relay_;  // it may end at once
+    relay->run(std::move(connection));
+  }
+
+  void have_relayed(AppRelay::Outcome outcome) {
+    relay_.reset();
+    head_parser_.reset();
+    if (server_.forwarded_.erase(shared_from_this()) == 0) return close();
+    if (server_.streams_changed_) server_.streams_changed_(forward_group_);
+    if (outcome.refusal) {
+      keep_alive_ = false;
+      return send(std::move(*outcome.refusal));
+    }
+    if (!outcome.is_free) return linger();
+    wait();
   }
 
   void refuse(unsigned status) {
@@ -288,7 +363,11 @@ class HttpServer::Impl::Connection : public std::enable_shared_from_this<Connect
   beast::tcp_stream stream_;
   const std::string peer_;
   beast::flat_buffer buffer_;
+  std::optional<http::request_parser<http::empty_body>> head_parser_;
   std::optional<http::request_parser<http::string_body>> parser_;
+  Request request_;  // that is read, or forwarded
+  std::shared_ptr<AppRelay> relay_;
+  std::string forward_group_;
   Reply reply_;
   std::string head_;
   std::string_view left_;
@@ -329,6 +408,7 @@ HttpServer::~HttpServer() {
   impl_->streams_changed_ = nullptr;
   impl_->streams_.clear();
   impl_->waiting_.clear();
+  end_forwards("");
 }
 Result<uint16_t> HttpServer::listen(uint16_t port) {
   return impl_->listen(port);
@@ -364,6 +444,20 @@ void HttpServer::end_streams(const std::string& group) {
                                                                impl_->streams_.end());
   for (const auto& stream : streams)
     if (stream->group() == group) stream->end_stream();
+}
+size_t HttpServer::forwards(std::string_view group) const {
+  return static_cast<size_t>(
+      std::count_if(impl_->forwarded_.begin(), impl_->forwarded_.end(),
+                    [&](const auto& one) { return one->forward_group().starts_with(group); }));
+}
+void HttpServer::end_forwards(std::string_view group) {
+  const std::vector<std::shared_ptr<Impl::Connection>> all(impl_->forwarded_.begin(),
+                                                           impl_->forwarded_.end());
+  for (const auto& one : all)
+    if (one->forward_group().starts_with(group)) one->end_forward();
+}
+void HttpServer::forward_by(std::function<Choice(const Request&)> choose) {
+  impl_->choose_ = std::move(choose);
 }
 void HttpServer::on_streams_changed(std::function<void(const std::string& group)> tell) {
   impl_->streams_changed_ = std::move(tell);

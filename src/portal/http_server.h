@@ -11,13 +11,24 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <variant>
 
 #include "base/result.h"
+#include "portal/app_connection.h"
+#include "portal/app_heads.h"
 #include "portal/message.h"
 
 namespace minke::portal {
 
 class TlsContext;
+
+// Where a request goes that is an application's.
+struct Forwarding {
+  AppAddress address;
+  std::string group;  // of whom; end_forwards() names it
+  // Asks for a way there; its answer comes once, in the server's thread.
+  std::function<void(std::function<void(Result<AppConnection>)> connected)> connect;
+};
 
 struct HttpBounds {
   size_t header_bytes = 16 * 1024;
@@ -47,6 +58,9 @@ class HttpServer {
   void use_tls(std::unique_ptr<TlsContext> context);
   // A line that every answer's head has, too.
   void add_header(std::string line);
+  // Asked first, with each request's head: a Forwarding, an answer at once, or nothing: it is the handler's.
+  using Choice = std::variant<std::monostate, Reply, Forwarding>;
+  void forward_by(std::function<Choice(const Request& head)> choose);
   // Serves until stop(), or a signal that ends a program.
   void run(Handler handler);
 
@@ -63,6 +77,9 @@ class HttpServer {
   size_t event_streams(const std::string& group) const;
   // Closes those of a group.
   void end_streams(const std::string& group);
+  // The same of requests that are forwarded now, by the beginnings of their groups; "" is all.
+  size_t forwards(std::string_view group) const;
+  void end_forwards(std::string_view group);
   // Called whenever a stream has begun or ended, with its group.
   void on_streams_changed(std::function<void(const std::string& group)> tell);
 

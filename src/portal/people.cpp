@@ -5,13 +5,15 @@
 #include <cerrno>
 #include <utility>
 
+#include "os/pass_descriptors.h"
+
 namespace minke::portal {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
 constexpr size_t kMostFrame = 256 * 1024 * 1024;  // of a worker's: all jobs of a large cluster
-constexpr size_t kMostWaiting = 64, kMostUnsent = 64 * 1024 * 1024;
+constexpr size_t kMostWaiting = 64, kMostConnecting = 128, kMostUnsent = 64 * 1024 * 1024;
 constexpr std::chrono::minutes kUnused{10};
 constexpr std::chrono::seconds kBetweenLooks{61};
 
@@ -27,6 +29,16 @@ void People::ask(uint32_t uid, const std::string& ticket, Frame frame, HttpServe
     return answer(error_reply(503, Error{0, "too much is asked at once; try again"}));
   frame.number = ++last_number_;
   person.waiting[frame.number] = std::move(answer);
+  send(uid, person, ticket, frame);
+}
+
+void People::connect(uint32_t uid, const std::string& ticket, const std::string& key,
+                     std::function<void(Result<AppConnection>)> connected) {
+  Person& person = people_[uid];
+  if (person.connecting.size() >= kMostConnecting || person.unsent_bytes > kMostUnsent)
+    return connected(failure("too much is asked at once; try again", ECONNREFUSED));
+  Frame frame{.kind = FrameKind::kConnect, .number = ++last_number_, .name = key};
+  person.connecting[frame.number] = std::move(connected);
   send(uid, person, ticket, frame);
 }
 
@@ -99,9 +111,12 @@ void People::read(uint32_t uid) {
   const auto found = people_.find(uid);
   if (found == people_.end()) return;
   static thread_local std::string buffer(256 * 1024, '\0');
-  const ssize_t bytes = ::recv(found->second.channel.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
+  Person& own = found->second;
+  const ssize_t bytes =
+      os::receive_bytes(own.channel.get(), buffer.data(), buffer.size(), own.sockets, MSG_DONTWAIT);
   if (bytes < 0 && (errno == EINTR || errno == EAGAIN)) return;
-  if (bytes <= 0) return lose(uid, away());
+  // One who sends sockets that nobody has asked for is no worker of ours.
+  if (bytes <= 0 || own.sockets.size() > own.connecting.size()) return lose(uid, away());
   FrameReader& frames = *found->second.frames;
   frames.add(std::string_view(buffer).substr(0, static_cast<size_t>(bytes)));
   while (auto frame = frames.next()) take(uid, std::move(*frame));
@@ -112,12 +127,33 @@ void People::take(uint32_t uid, Frame frame) {
   Person& person = people_.at(uid);
   if (frame.kind == FrameKind::kEvent)
     return server_.publish(std::move(frame.name), std::move(frame.data), std::to_string(uid));
+  if (frame.kind == FrameKind::kConnected) return take_connection(uid, frame);
   if (frame.kind != FrameKind::kReply) return;
+  if (const auto refused = person.connecting.find(frame.number); refused != person.connecting.end()) {
+    const auto tell = std::move(refused->second);
+    person.connecting.erase(refused);
+    return tell(failure(frame.reply.body, frame.reply.status == 404 ? ENOENT : ECONNREFUSED));
+  }
   const auto answer = person.waiting.find(frame.number);
   if (answer == person.waiting.end()) return;
   const HttpServer::Answer tell = std::move(answer->second);
   person.waiting.erase(answer);
   tell(std::move(frame.reply));
+}
+
+void People::take_connection(uint32_t uid, const Frame& frame) {
+  Person& person = people_.at(uid);
+  const auto found = person.connecting.find(frame.number);
+  if (found == person.connecting.end() || person.sockets.empty()) return;
+  AppConnection connection{std::move(person.sockets.front()), frame.name == "strip", frame.data};
+  person.sockets.erase(person.sockets.begin());
+  const auto tell = std::move(found->second);
+  person.connecting.erase(found);
+  int type = 0;
+  socklen_t size = sizeof type;
+  if (::getsockopt(connection.socket.get(), SOL_SOCKET, SO_TYPE, &type, &size) != 0 || type != SOCK_STREAM)
+    return tell(failure("the application cannot be reached", ECONNREFUSED));
+  tell(std::move(connection));
 }
 
 void People::lose(uint32_t uid, const Reply& why) {
@@ -126,6 +162,8 @@ void People::lose(uint32_t uid, const Reply& why) {
   const Person person = std::move(found->second);
   people_.erase(found);
   for (const auto& [number, answer] : person.waiting) answer(why);
+  for (const auto& [number, connected] : person.connecting)
+    connected(failure("the process that serves you has ended; try again", ECONNREFUSED));
   // Their pages come back, and a new worker is started for them.
   server_.end_streams(std::to_string(uid));
 }
@@ -134,7 +172,8 @@ void People::look_for_use() {
   looks_ = false;
   std::vector<uint32_t> unused;
   for (const auto& [uid, person] : people_)
-    if (person.listeners == 0 && person.waiting.empty() && Clock::now() - person.last_used > kUnused)
+    if (person.listeners == 0 && person.waiting.empty() && person.connecting.empty() &&
+        Clock::now() - person.last_used > kUnused)
       unused.push_back(uid);
   for (const uint32_t uid : unused) lose(uid, away());
   if (!people_.empty() && !std::exchange(looks_, true))

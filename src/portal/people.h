@@ -10,8 +10,10 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "os/fd.h"
+#include "portal/app_connection.h"
 #include "portal/frames.h"
 #include "portal/http_server.h"
 
@@ -26,6 +28,9 @@ class People {
 
   // Passes a request on; `answer` is called once.
   void ask(uint32_t uid, const std::string& ticket, Frame frame, HttpServer::Answer answer);
+  // Asks for a way to an application of his; `connected` is called once.
+  void connect(uint32_t uid, const std::string& ticket, const std::string& key,
+               std::function<void(Result<AppConnection>)> connected);
   // So many of his pages listen to what changes.
   void set_listeners(uint32_t uid, const std::string& ticket, size_t count);
   // The door's answers.
@@ -43,6 +48,8 @@ class People {
     std::deque<std::string> unsent;
     size_t unsent_bytes = 0, sent_of_first = 0, listeners = 0;
     std::map<uint64_t, HttpServer::Answer> waiting;
+    std::map<uint64_t, std::function<void(Result<AppConnection>)>> connecting;
+    std::vector<os::UniqueFd> sockets;  // that came for them, in order
     std::chrono::steady_clock::time_point last_used;
   };
 
@@ -50,6 +57,7 @@ class People {
   void write(uint32_t uid);
   void read(uint32_t uid);
   void take(uint32_t uid, Frame frame);
+  void take_connection(uint32_t uid, const Frame& frame);
   // Its worker has ended, or is to.
   void lose(uint32_t uid, const Reply& why);
   void look_for_use();

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cstdio>
 #include <ctime>
 #include <utility>
@@ -12,6 +13,8 @@
 #include "engine/engine.h"
 #include "os/files.h"
 #include "portal/answering.h"
+#include "portal/app_connection.h"
+#include "portal/app_visits.h"
 #include "portal/assets.h"
 #include "portal/changes.h"
 #include "portal/desk.h"
@@ -29,7 +32,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr size_t kWorkers = 4;
+constexpr size_t kWorkers = 4, kMostForwards = 256;
 constexpr std::chrono::seconds kBetweenLooks{31};
 
 std::string host_name() {
@@ -44,6 +47,7 @@ class Portal {
         desk_(user, uid),
         gate_(sessions_, desk_.user()),
         own_pages_(sessions_, user, uid),
+        visits_(sessions_, false),
         changes_(desk_.queue(), [this](std::string name, std::string data) {
           server_.publish(std::move(name), std::move(data));
         }) {}
@@ -65,6 +69,7 @@ class Portal {
       changes_.set_listeners(server_.event_streams());
       look_after_memory();
     });
+    server_.forward_by([this](const Request& head) { return choose(head); });
     server_.run(
         [this](Request request, HttpServer::Answer answer) { take(std::move(request), std::move(answer)); });
     if (!options_.token_file.empty()) ::unlink(options_.token_file.c_str());
@@ -108,8 +113,9 @@ class Portal {
   // Ends it when nobody has used it for long; gives memory back earlier.
   void look_for_use() {
     const auto unused = Clock::now() - last_used_;
-    if (server_.event_streams() == 0 && unused >= options_.unused) return server_.stop();
-    const auto left = options_.unused - (server_.event_streams() > 0 ? Clock::duration::zero() : unused);
+    const bool is_used = server_.event_streams() > 0 || server_.forwards("") > 0;
+    if (!is_used && unused >= options_.unused) return server_.stop();
+    const auto left = options_.unused - (is_used ? Clock::duration::zero() : unused);
     server_.after(std::chrono::ceil<std::chrono::milliseconds>(left), [this] { look_for_use(); });
   }
   void look_after_memory() {
@@ -119,6 +125,35 @@ class Portal {
       if (desk_.queue().forget_unused()) return look_after_memory();
       ::malloc_trim(0);
     });
+  }
+
+  // What comes to the host of applications: theirs, or the API for programs, which show no cookies.
+  HttpServer::Choice choose(const Request& head) {
+    const std::string_view host = head.header("host");
+    if (!Gate::is_apps_host(host)) return {};
+    last_used_ = Clock::now();
+    if (!AppVisits::is_app(head.target)) {
+      const bool is_for_programs = head.target.starts_with("/api/") || head.target.starts_with("/slurm") ||
+                                   head.target.starts_with("/openapi/");
+      if (is_for_programs || head.method != "GET" || !is_app_target("", head.target)) return {};
+      const std::string portal = "http://localhost" + std::string(Gate::port_of(host));
+      return Reply{.status = 303, .headers = {{"Location", portal + head.target}}};
+    }
+    auto admitted = visits_.admit(head, "http://" + std::string(host), std::time(nullptr));
+    if (auto* refused = std::get_if<Reply>(&admitted)) return std::move(*refused);
+    const auto& visitor = std::get<AppVisits::Visitor>(admitted);
+    if (server_.forwards("") >= kMostForwards)
+      return error_reply(503, Error{0, "too much is asked at once; try again"});
+    return Forwarding{visitor.address, visitor.session->id + ":",
+                      [this, key = visitor.key](auto connected) { connect(key, std::move(connected)); }};
+  }
+
+  void connect(const std::string& key, std::function<void(Result<AppConnection>)> connected) {
+    const bool added = connectors_.add([this, key, connected](const Result<engine::Engine*>&) {
+      const auto made = std::make_shared<Result<AppConnection>>(connect_to_app(key));
+      server_.post([made, connected] { connected(std::move(*made)); });
+    });
+    if (!added) connected(failure("too much is asked at once; try again", ECONNREFUSED));
   }
 
   void take(Request request, HttpServer::Answer answer) {
@@ -144,8 +179,18 @@ class Portal {
     Values values;
     if (const Status read = read_parameters(match, request, values); !read)
       return answer(failed_reply(match, 400, read.error()));
+    if (match.route->path == "/api/v1/interactive/{name}/open") {
+      if (visitor.session == nullptr)
+        return answer(error_reply(409, Error{0, "an application is opened in a browser that is logged in"}));
+      const std::string host = "http://127.0.0.1" + std::string(Gate::port_of(request.header("host")));
+      return answer(visits_.send_on(host, std::string(cookie_of(request, sessions_.cookie_name())),
+                                    values.text("name"), values.text("start"), now));
+    }
     const std::string token = sessions_.login_token();
+    std::string ends = values.text("name");
+    if (match.route->path == "/api/v1/logout" && visitor.session != nullptr) ends = visitor.session->id;
     answer(own_pages_.answer(request, match, values, visitor, now));
+    if (match.route->method != "GET" && !ends.empty()) server_.end_forwards(ends + ":");
     if (sessions_.login_token() != token)
       view::write_out("\nA browser has logged in. The address for another one:\n\n    " + address() + "\n");
   }
@@ -167,10 +212,12 @@ class Portal {
   Desk desk_;
   Gate gate_;
   OwnPages own_pages_;
+  AppVisits visits_;
   Clock::time_point last_used_;
   bool looks_after_memory_ = false;
   Changes changes_;  // tells the server
   Workers workers_{kWorkers};
+  Workers connectors_{kWorkers, false};
 };
 
 }  // namespace

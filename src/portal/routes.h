@@ -82,6 +82,7 @@ std::span<const Route> own_routes();      // the portal itself: sessions, assets
 std::span<const Route> job_routes();      // /api/v1/jobs…
 std::span<const Route> cluster_routes();  // /api/v1/…
 std::span<const Route> page_routes();     // /api/v1/…: runs, accounts, storage, what was
+std::span<const Route> app_routes();      // /api/v1/apps, /api/v1/interactive
 std::span<const Route> slurm_routes();    // /slurm, /slurmdb
 const std::vector<const Route*>& all_routes();
 

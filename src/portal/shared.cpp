@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <memory>
 
@@ -113,7 +114,16 @@ Status run_shared_portal(const SharedOptions& options) {
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
     return failure_from_errno("socketpair", errno);
   os::UniqueFd door(ends[0]), front(ends[1]);
-  const FrontOptions of_front{.names = names_of(options),
+  std::vector<std::string> names = names_of(options);
+  const std::string apps_name = text::lower_case(options.apps_name);
+  if (!options.names.empty() && std::find(names.begin(), names.end(), apps_name) != names.end())
+    return failure(
+        "--apps-name must be another name than those of --name: it keeps applications from the portal's "
+        "cookies",
+        EINVAL);
+  if (!apps_name.empty()) std::erase(names, apps_name);
+  const FrontOptions of_front{.names = std::move(names),
+                              .apps_name = apps_name,
                               .is_secure = !options.is_plain,
                               .is_behind_proxy = !options.is_plain && !has_tls};
   const pid_t child = ::fork();

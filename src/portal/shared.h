@@ -14,6 +14,7 @@ struct SharedOptions {
   std::string address = "127.0.0.1";  // where it listens
   uint16_t port = 8443;
   std::vector<std::string> names;        // under which browsers reach it; empty: this machine's
+  std::string apps_name;                 // of interactive applications; empty: there are none
   std::string certificate, key;          // files in PEM; empty: a proxy has them
   std::string service = "minke-portal";  // of PAM
   bool is_plain = false;                 // neither: for tests, and for loopback

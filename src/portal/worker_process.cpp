@@ -10,8 +10,11 @@
 #include <memory>
 #include <mutex>
 #include <utility>
+#include <vector>
 
+#include "os/pass_descriptors.h"
 #include "portal/answering.h"
+#include "portal/app_connection.h"
 #include "portal/changes.h"
 #include "portal/desk.h"
 #include "portal/frames.h"
@@ -21,7 +24,7 @@
 namespace minke::portal {
 namespace {
 
-constexpr size_t kThreads = 4;
+constexpr size_t kThreads = 4, kConnectors = 4;
 constexpr size_t kMostFrame = 2 * 1024 * 1024;  // of the front's: a request has its own bounds
 constexpr int kBetweenLooks = 31'000;           // ms, until memory is given back
 
@@ -29,7 +32,7 @@ class Worker {
  public:
   explicit Worker(int channel)
       : channel_(channel),
-        desk_(view::user_name_of(::getuid()), ::getuid()),
+        desk_(view::user_name_of(::getuid()), ::getuid(), true),
         changes_(desk_.queue(), [this](std::string name, std::string data) {
           send({.kind = FrameKind::kEvent, .number = 0, .name = std::move(name), .data = std::move(data)});
         }) {}
@@ -59,6 +62,7 @@ class Worker {
   void take(Frame frame) {
     holds_memory_ = true;
     if (frame.kind == FrameKind::kListeners) return changes_.set_listeners(frame.number);
+    if (frame.kind == FrameKind::kConnect) return connect(frame.number, frame.name);
     if (frame.kind != FrameKind::kAsk) return;
     const uint64_t number = frame.number;
     const auto asked = std::make_shared<Request>(std::move(frame.request));
@@ -72,6 +76,22 @@ class Worker {
     if (!added) answer(number, failed_reply(*match, 503, Error{0, "too much is asked at once; try again"}));
   }
 
+  // The front speaks HTTP to the application, over a connection that is made with this person's rights.
+  void connect(uint64_t number, const std::string& key) {
+    const bool added = connectors_.add([this, number, key](const Result<engine::Engine*>&) {
+      const auto made = connect_to_app(key);
+      if (!made)
+        return answer(
+            number, {.status = status_of(made.error()), .type = "text/plain", .body = made.error().message});
+      Frame frame{.kind = FrameKind::kConnected, .number = number};
+      frame.name = made->strips_address ? "strip" : "";
+      frame.data = made->header;
+      send(frame, made->socket.get());
+    });
+    if (!added)
+      answer(number, {.status = 503, .type = "text/plain", .body = "too much is asked at once; try again"});
+  }
+
   void answer(uint64_t number, Reply reply) {
     Frame frame{.kind = FrameKind::kReply, .number = number};
     frame.reply = std::move(reply);
@@ -79,14 +99,16 @@ class Worker {
   }
 
   // From any thread. A front that is gone is seen where its frames are read.
-  void send(const Frame& frame) {
+  void send(const Frame& frame, int beside = -1) {
     const std::string bytes = frame_bytes(frame);
+    std::vector<int> descriptors;
+    if (beside >= 0) descriptors.push_back(beside);
     const std::lock_guard lock(sending_);
     std::string_view left = bytes;
     while (!left.empty()) {
-      const ssize_t sent = ::send(channel_, left.data(), left.size(), MSG_NOSIGNAL);
-      if (sent < 0 && errno == EINTR) continue;
+      const ssize_t sent = os::send_bytes(channel_, left, descriptors, MSG_NOSIGNAL);
       if (sent <= 0) return;
+      descriptors.clear();
       left.remove_prefix(static_cast<size_t>(sent));
     }
   }
@@ -97,6 +119,7 @@ class Worker {
   bool holds_memory_ = false;
   Changes changes_;
   Workers workers_{kThreads};
+  Workers connectors_{kConnectors, false};
 };
 
 }  // namespace

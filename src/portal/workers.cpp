@@ -53,7 +53,7 @@ void Workers::serve() {
     const Work work = std::move(waiting_.front());
     waiting_.pop_front();
     lock.unlock();
-    work(own.get());
+    work(opens_cluster_ ? own.get() : failure("this thread has no cluster"));
     lock.lock();
   }
 }

@@ -23,7 +23,8 @@ class Workers {
   // Gets the thread's engine, or why there is none.
   using Work = std::function<void(const Result<engine::Engine*>& cluster)>;
 
-  explicit Workers(size_t most) : most_(most) {}
+  // Without `opens_cluster`: for what must wait for something else.
+  explicit Workers(size_t most, bool opens_cluster = true) : most_(most), opens_cluster_(opens_cluster) {}
   ~Workers();
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
@@ -35,6 +36,7 @@ class Workers {
   void serve();
 
   const size_t most_;
+  const bool opens_cluster_;
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<Work> waiting_;

@@ -1,8 +1,10 @@
 // All texts of the pages, in English and French. {0}, {1} are filled in. A state or a rule of advice that is not here is
 // shown as the server says it.
+import { appTexts } from "./texts_apps";
 import { pageTexts } from "./texts_pages";
 
 export const texts = {
+  ...appTexts,
   ...pageTexts,
   "skip": ["Skip to the content", "Aller au contenu"],
   "menu": ["Pages", "Pages"],

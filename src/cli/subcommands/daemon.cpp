@@ -18,6 +18,8 @@
 #include "os/helper_program.h"
 #include "os/helper_starter.h"
 #include "os/minke_home.h"
+#include "portal/app_gate.h"
+#include "portal/app_terminal.h"
 
 namespace minke::cli {
 
@@ -129,6 +131,17 @@ void add_job_ports(CLI::App& app, int& exit_code) {
   command.callback([options, &exit_code] { exit_code = helpers::job_ports(*options); });
 }
 
+void add_app_programs(CLI::App& app, int& exit_code) {
+  const auto options = std::make_shared<portal::AppGateOptions>();
+  auto& gate = add_hidden(app, "app-gate", "in the job of an interactive application: start it, and let its user in");
+  gate.add_option("--session", options->session)->required();
+  gate.add_option("--host", options->host)->required();
+  gate.add_flag("--at-port", options->at_port);
+  gate.callback([options, &exit_code] { exit_code = portal::run_app_gate(*options); });
+  auto& terminal = add_hidden(app, "app-terminal", "the portal's terminal: a shell, and its page");
+  terminal.callback([&exit_code] { exit_code = portal::run_app_terminal(); });
+}
+
 void add_gpu_probe(CLI::App& app, int& exit_code) {
   const auto options = std::make_shared<node::GpuOptions>();
   auto& command = add_helper(app, os::Helper::kGpuProbe, "ask the GPUs' driver");
@@ -168,6 +181,7 @@ void add_daemon_commands(CLI::App& app, int& exit_code) {
   add_job_proxy(app, exit_code);
   add_job_ports(app, exit_code);
   add_gpu_probe(app, exit_code);
+  add_app_programs(app, exit_code);
   add_metric_keeper(app, exit_code);
   add_mailer(app, exit_code);
 }

@@ -44,6 +44,8 @@ void add_portal(CLI::App& app, int& exit_code) {
       ->default_str("127.0.0.1");
   command->add_option("--name", shared.names,
                       "with --shared: under which browsers reach it, each with its own --name");
+  command->add_option("--apps-name", shared.apps_name,
+                      "with --shared: under which browsers reach interactive applications; another name");
   command->add_option("--certificate", shared.certificate, "with --shared: its certificate, a file in PEM");
   command->add_option("--key", shared.key, "with --shared: the certificate's key, a file in PEM");
   command->add_option("--pam-service", shared.service, "with --shared: PAM's file of log-ins")

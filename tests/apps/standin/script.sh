@@ -1,0 +1,2 @@
+echo "the word is $APP_WORD"
+exec python3 "$STANDIN"
