@@ -114,7 +114,8 @@ Result<submit::ScriptFile> read_script(const submit::Invocation& invocation,
 }
 
 Result<api::SubmitReply> submit_batch(engine::Engine& cluster, const submit::Invocation& invocation,
-                                      submit::JobRequest& request, int argc, char** argv) {
+                                      submit::JobRequest& request, int argc, char** argv,
+                                      const std::string& key) {
   const std::string failed = "Batch job submission failed: ";
   complete_submission(request, argc, argv);
   if (const auto data = submit::read_data_directives(request.script); !data) return failure(data.error());
@@ -125,7 +126,7 @@ Result<api::SubmitReply> submit_batch(engine::Engine& cluster, const submit::Inv
   auto environment = job_environment(invocation, request);
   if (!environment) return failure(environment.error());
   api::SubmitRequest submission;
-  submission.set_key(os::random_key());
+  submission.set_key(key.empty() ? os::random_key() : key);
   put_specs(request, submission);
   submission.set_script(request.script);
   submission.set_environment(std::move(*environment));

@@ -17,9 +17,11 @@ namespace minke::cli {
 Result<submit::ScriptFile> read_script(const submit::Invocation& invocation, const submit::CommandLine& line);
 
 // Completes the request with the command's environment, and submits it. Errors carry the line to
-// print behind "error: ".
+// print behind "error: ". `key` names the submission: a second one with the same key is the same job. Empty:
+// a new key.
 Result<api::SubmitReply> submit_batch(engine::Engine& cluster, const submit::Invocation& invocation,
-                                      submit::JobRequest& request, int argc, char** argv);
+                                      submit::JobRequest& request, int argc, char** argv,
+                                      const std::string& key = {});
 
 // --wait: returns at the job's end, with its exit code.
 int wait_for_end(engine::Engine& cluster, const submit::Invocation& invocation, uint32_t job_id);

@@ -15,6 +15,7 @@
 #include "cli/slurm_programs.h"
 #include "cli/software.h"
 #include "cli/storage/storage.h"
+#include "cli/sweep.h"
 #include "cli/wheels.h"
 #include "config/site_variables.h"
 #include "helpers/programs.h"
@@ -70,6 +71,7 @@ constexpr Command kCommands[] = {
     {"modulecmd", minke::cli::modulecmd_main},
     {"storage", minke::cli::storage_main},
     {"grow", minke::cli::grow_main},
+    {"sweep", minke::cli::sweep_main},
     {"cp", minke::cli::cp_main},
     {"sync", minke::cli::sync_main},
     {"pack", minke::cli::pack_main},

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "text/svg.h"
+
 namespace minke::sim {
 namespace {
 
@@ -14,50 +16,23 @@ constexpr double kLeft = 80, kRight = 20, kTop = 50, kGap = 60;
 constexpr std::array<const char*, 4> kColours = {"#0b63b5", "#c2410c", "#15803d", "#7c3aed"};
 constexpr std::array<const char*, 4> kDashes = {"", "6 3", "2 3", "10 3 2 3"};
 
-std::string number(double value) {
-  std::array<char, 32> text;
-  std::snprintf(text.data(), text.size(), "%.1f", value);
-  return text.data();
-}
-
 std::string count(double value) {
   std::array<char, 32> text;
   std::snprintf(text.data(), text.size(), "%.4g", value);
   return text.data();
 }
 
-std::string escaped(const std::string& text) {
-  std::string result;
-  for (const char c : text) {
-    if (c == '&')
-      result += "&amp;";
-    else if (c == '<')
-      result += "&lt;";
-    else if (c == '>')
-      result += "&gt;";
-    else if (c == '"')
-      result += "&quot;";
-    else if (static_cast<unsigned char>(c) >= 0x20)
-      result.push_back(c);
-  }
-  return result;
-}
-
-std::string text_at(double x, double y, const char* anchor, const std::string& text) {
-  return "<text x=\"" + number(x) + "\" y=\"" + number(y) + "\" text-anchor=\"" + anchor + "\">" +
-         escaped(text) + "</text>\n";
-}
-
 class Panel {
  public:
   Panel(double top, double most) : top_(top), most_(std::max(most, 1.0)) {}
   std::string frame(const std::string& title) const {
-    std::string out = text_at(kLeft, top_ - 8, "start", title);
+    std::string out = text::svg_text(kLeft, top_ - 8, "start", title);
     for (int i = 0; i <= 4; ++i) {
       const double y = top_ + kPanel * i / 4;
-      out += "<line class=\"grid\" x1=\"" + number(kLeft) + "\" x2=\"" + number(kWidth - kRight) +
-             "\" y1=\"" + number(y) + "\" y2=\"" + number(y) + "\"/>\n";
-      out += text_at(kLeft - 8, y + 4, "end", count(most_ * (4 - i) / 4));
+      out += "<line class=\"grid\" x1=\"" + text::svg_number(kLeft) + "\" x2=\"" +
+             text::svg_number(kWidth - kRight) + "\" y1=\"" + text::svg_number(y) + "\" y2=\"" +
+             text::svg_number(y) + "\"/>\n";
+      out += text::svg_text(kLeft - 8, y + 4, "end", count(most_ * (4 - i) / 4));
     }
     return out;
   }
@@ -66,8 +41,8 @@ class Panel {
                       "\" stroke-dasharray=\"" + kDashes[style % kDashes.size()] + "\" points=\"";
     const double step = (kWidth - kLeft - kRight) / static_cast<double>(values.size());
     for (std::size_t i = 0; i < values.size(); ++i) {
-      out += number(kLeft + step * (static_cast<double>(i) + 0.5)) + "," +
-             number(top_ + kPanel * (1 - std::min(values[i] / most_, 1.0))) + " ";
+      out += text::svg_number(kLeft + step * (static_cast<double>(i) + 0.5)) + "," +
+             text::svg_number(top_ + kPanel * (1 - std::min(values[i] / most_, 1.0))) + " ";
     }
     return out + "\"/>\n";
   }
@@ -105,20 +80,20 @@ std::string svg_plot(const std::vector<NamedTimeline>& timelines, std::uint64_t 
   }
   const double second = kTop + kPanel + kGap;
   const double height = second + kPanel + 70;
-  std::string out = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " + number(kWidth) + " " +
-                    number(height) + "\" font-family=\"sans-serif\" font-size=\"12\">\n<title>" +
-                    escaped(title) +
+  std::string out = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " + text::svg_number(kWidth) +
+                    " " + text::svg_number(height) +
+                    "\" font-family=\"sans-serif\" font-size=\"12\">\n<title>" + text::svg_escaped(title) +
                     "</title>\n<style>.grid{stroke:#ccc;stroke-width:.5} polyline{stroke-width:1.5}</style>\n"
                     "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n";
-  out += text_at(kLeft, 20, "start", title);
+  out += text::svg_text(kLeft, 20, "start", title);
   const Panel running(kTop, static_cast<double>(processors));
   const Panel waiting(second, longest_queue);
   out += running.frame("processors in use") + waiting.frame("jobs waiting");
   const double bottom = second + kPanel;
   const double days = static_cast<double>(end - begin) / 86400;
   for (int i = 0; i <= 5; ++i) {
-    out += text_at(kLeft + (kWidth - kLeft - kRight) * i / 5, bottom + 18, "middle",
-                   "day " + count(days * i / 5));
+    out += text::svg_text(kLeft + (kWidth - kLeft - kRight) * i / 5, bottom + 18, "middle",
+                          "day " + count(days * i / 5));
   }
   for (std::size_t i = 0; i < timelines.size(); ++i) {
     // Each has an end of its own: the time axis is that of the longest.
@@ -132,10 +107,11 @@ std::string svg_plot(const std::vector<NamedTimeline>& timelines, std::uint64_t 
     queued.resize(used.size());
     out += running.line(used, i) + waiting.line(queued, i);
     const double x = kLeft + 180 * static_cast<double>(i);
-    out += "<line x1=\"" + number(x) + "\" x2=\"" + number(x + 30) + "\" y1=\"" + number(bottom + 42) +
-           "\" y2=\"" + number(bottom + 42) + "\" stroke-width=\"2\" stroke=\"" +
-           kColours[i % kColours.size()] + "\" stroke-dasharray=\"" + kDashes[i % kDashes.size()] + "\"/>\n";
-    out += text_at(x + 38, bottom + 46, "start", timelines[i].name);
+    out += "<line x1=\"" + text::svg_number(x) + "\" x2=\"" + text::svg_number(x + 30) + "\" y1=\"" +
+           text::svg_number(bottom + 42) + "\" y2=\"" + text::svg_number(bottom + 42) +
+           "\" stroke-width=\"2\" stroke=\"" + kColours[i % kColours.size()] + "\" stroke-dasharray=\"" +
+           kDashes[i % kDashes.size()] + "\"/>\n";
+    out += text::svg_text(x + 38, bottom + 46, "start", timelines[i].name);
   }
   return out + "</svg>\n";
 }

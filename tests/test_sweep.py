@@ -1,0 +1,256 @@
+"""Sweeps: searches for hyperparameters, as jobs. Trainings here are shell scripts that write a CSV."""
+import json
+import os
+import pathlib
+import re
+import signal
+import sqlite3
+
+import pytest
+
+from cluster import ROOT, Machine, poll
+
+TRAIN = """#!/usr/bin/python3
+import os, sys, time
+lr, where = 0.0, os.environ["MINKE_TRIAL_DIR"]
+given = dict(word.lstrip("-").split("=", 1) for word in sys.argv[1:])
+with open("ran.txt", "a") as file:
+    print(os.environ["MINKE_TRIAL"], os.environ["SLURM_JOB_ID"], *sys.argv[1:], file=file)
+done = 0
+checkpoint = os.environ["MINKE_CHECKPOINT_DIR"] + "/epoch"
+if os.path.exists(checkpoint):
+    done = int(open(checkpoint).read())
+with open(where + "/log.csv", "a", buffering=1) as file:
+    if not done:
+        print("epoch,loss,other", file=file)
+    for epoch in range(done + 1, int(given.get("epochs", 3)) + 1):
+        print(f"{epoch},{abs(float(given['lr']) - 0.3) + 1 / epoch},7", file=file)
+        open(checkpoint, "w").write(str(epoch))
+        open("epochs.txt", "a").write(os.environ["MINKE_TRIAL"] + "\\n")
+        time.sleep(float(given.get("pause", 0)))
+"""
+
+FILE = """
+program: train.py
+method: {method}
+metric: {{name: {metric}, goal: minimize}}
+run_cap: 6
+parameters:
+  lr: {{min: 0.0, max: 1.0}}
+  epochs: {{value: 3}}
+{more}"""
+
+
+@pytest.fixture
+def work(cluster):
+    path = cluster.work / "train.py"
+    path.write_text(TRAIN)
+    path.chmod(0o755)
+    return cluster
+
+
+def sweep_file(work, method="random", metric="loss", more="", name="s.yaml") -> pathlib.Path:
+    path = work.work / name
+    path.write_text(FILE.format(method=method, metric=metric, more=more))
+    return path
+
+
+def trials(work, directory="sweeps/s") -> list[dict]:
+    return json.loads(work.run("minke", "sweep", "status", directory, "--json", check=0).stdout)["trials"]
+
+
+def lines(path: pathlib.Path) -> list[str]:
+    return path.read_text().splitlines() if path.exists() else []
+
+
+def test_a_file_of_wandbs_is_run_as_it_is(work):
+    done = work.run("minke", "sweep", "run", sweep_file(work, "bayes"), check=0)
+    assert "Trial" in done.stdout.splitlines()[-6] or "Trial" in done.stdout
+    found = trials(work)
+    assert [one["trial"] for one in found] == [1, 2, 3, 4, 5, 6]
+    assert all(one["state"] == "COMPLETED" and len(one["jobs"]) == 1 for one in found)
+    for one in found:
+        assert one["value"] == pytest.approx(abs(one["parameters"]["lr"] - 0.3) + 1 / 3)
+        assert one["parameters"]["epochs"] == 3
+    best = json.loads(work.run("minke", "sweep", "best", "s", "--json", check=0).stdout)
+    assert best["value"] == min(one["value"] for one in found)
+    assert len(lines(work.work / "ran.txt")) == 6
+    # Each report, and the pictures.
+    status = work.run("minke", "sweep", "status", "s", check=0).stdout
+    assert "6 of 6 trials, 6 COMPLETED" in status and "lr=" in status
+    assert "lr" in work.run("minke", "sweep", "importance", "s", check=0).stdout
+    assert "●" in work.run("minke", "sweep", "parallel", "s", check=0).stdout
+    assert "trial " in work.run("minke", "sweep", "curves", "s", check=0).stdout
+    for picture in ("curves", "parallel", "importance"):
+        work.run("minke", "sweep", picture, "s", "--svg", f"{picture}.svg", check=0)
+        text = (work.work / f"{picture}.svg").read_text()
+        assert text.startswith("<svg") and text.endswith("</svg>\n") and "nan" not in text
+    assert len(re.findall("<polyline", (work.work / "curves.svg").read_text())) == 6
+    work.run("minke", "sweep", "export", "s", "--csv", "t.csv", check=0)
+    assert lines(work.work / "t.csv")[0] == "trial,state,value,lr,epochs" and len(lines(work.work / "t.csv")) == 7
+    # The same again does nothing more.
+    work.run("minke", "sweep", "run", work.work / "s.yaml", check=0)
+    assert len(lines(work.work / "ran.txt")) == 6
+
+
+def test_a_study_of_optunas(work):
+    """Optuna itself opens it in docs/sweeps.md's bench; here its tables are looked at."""
+    more = "  kind: {values: [a, 2, null]}\n  n: {min: 1, max: 9}\n  rate: {distribution: log_uniform_values, min: 1.0e-5, max: 1}\n"
+    work.run("minke", "sweep", "run", sweep_file(work, more=more), check=0)
+    said = work.run("minke", "sweep", "export", "s", "--optuna", "o.db", check=0).stdout
+    assert 'study_name="sweep"' in said
+    database = sqlite3.connect(work.work / "o.db")
+    assert database.execute("SELECT count(*) FROM trials WHERE state = 'COMPLETE'").fetchone() == (6,)
+    values = sorted(value for value, in database.execute("SELECT value FROM trial_values"))
+    assert values == pytest.approx(sorted(one["value"] for one in trials(work)))
+    shapes = {name: json.loads(text) for name, text in database.execute("SELECT param_name, distribution_json FROM trial_params")}
+    assert shapes["rate"] == {"name": "FloatDistribution", "attributes": {"step": None, "low": 1e-5, "high": 1.0, "log": True}}
+    assert shapes["kind"]["attributes"]["choices"] == ["a", 2, None]
+    assert shapes["n"] == {"name": "IntDistribution", "attributes": {"log": False, "step": 1, "low": 1, "high": 9}}
+    assert database.execute("SELECT version_num FROM alembic_version").fetchone() == ("v3.2.0.a",)
+    again = work.run("minke", "sweep", "export", "s", "--optuna", "o.db", check=1)
+    assert "is there already" in again.stderr
+
+
+def test_parameters_without_a_file_and_macros(work):
+    command = ["--", "python3", "-c", "import sys, os; open(os.environ['MINKE_TRIAL_DIR'] + '/m.jsonl', 'w').write("
+               "'{\"step\": 1, \"loss\": %s}\\n' % sys.argv[1].split('=')[1]); print(sys.argv)"]
+    work.run("minke", "sweep", "run", "--param", "lr=log:1e-5..1e-1", "--param", "flag=true", "--metric", "loss", "-n", 3, *command, check=0)
+    found = trials(work, "sweep")
+    assert len(found) == 3 and all(one["value"] == pytest.approx(one["parameters"]["lr"]) for one in found)
+    assert "'--flag=True'" in (work.work / "sweeps/sweep/trials/1/output.log").read_text()
+    (work.work / "m.yaml").write_text("""
+method: grid
+parameters:
+  a: {values: [1, 2]}
+  on: {value: true}
+  off: {value: false}
+  nested: {parameters: {b: {value: "it's"}}}
+command: ["printf", "[%s]", "${args_no_hyphens}", "${args_no_boolean_flags}", "${args_json}", "${args_flat}", "t=${trial}", "${envvar:WHAT}"]
+""")
+    work.run("minke", "sweep", "run", "m.yaml", check=0, env={"WHAT": "a b"})
+    said = (work.work / "sweeps/m/trials/2/output.log").read_text()
+    assert said == ("[a=2][on=True][off=False][nested={'b': \"it's\"}]"
+                    "[--a=2][--on][--nested={'b': \"it's\"}]"
+                    '[{"a":2,"on":true,"off":false,"nested":{"b":"it\'s"}}]'
+                    "[--a=2][--on=True][--off=False][--nested.b=it's][t=2][a b]")
+
+
+def test_successive_halving_carries_checkpoints_on(work):
+    text = FILE.format(method="random", metric="loss", more="""early_terminate: {type: asha, min_iter: 1, max_iter: 9, eta: 3, resource: epochs}
+""").replace("  epochs: {value: 3}\n", "").replace("run_cap: 6", "run_cap: 9")
+    (work.work / "s.yaml").write_text(text)
+    work.run("minke", "sweep", "run", "s.yaml", check=0, timeout=120)
+    found = trials(work)
+    assert len(found) == 9
+    budgets = [one["epochs"] for one in found]
+    assert budgets.count(9) == 1 and budgets.count(3) == 2 and budgets.count(1) == 6
+    # Nobody trains an epoch twice.
+    epochs = lines(work.work / "epochs.txt")
+    for one in found:
+        assert epochs.count(str(one["trial"])) == one["epochs"]
+    best = min(found, key=lambda one: one["value"])
+    assert best["epochs"] == 9 and len(best["jobs"]) == 3
+
+
+def test_hyperband_stops_those_that_run(work):
+    more = "  pause: {value: 0.2}\nearly_terminate: {type: hyperband, min_iter: 3, eta: 2}\n"
+    text = FILE.format(method="grid", metric="loss", more=more).replace("{min: 0.0, max: 1.0}", "{values: [0.3, 0.9, 0.8]}")
+    (work.work / "s.yaml").write_text(text.replace("epochs: {value: 3}", "epochs: {value: 60}"))
+    work.run("minke", "sweep", "run", "s.yaml", "-j", 3, check=0, timeout=120)
+    found = {one["parameters"]["lr"]: one for one in trials(work)}
+    assert found[0.3]["state"] == "COMPLETED" and {found[0.8]["state"], found[0.9]["state"]} == {"STOPPED"}
+    assert all(0.5 < found[lr]["value"] < 1.5 for lr in (0.8, 0.9))
+
+
+def test_population_goes_on_from_the_best(work):
+    text = FILE.format(method="random", metric="loss", more="population: {size: 4, interval: 2, max: 6, resource: epochs}\n")
+    (work.work / "s.yaml").write_text(text.replace("  epochs: {value: 3}\n", "").replace("run_cap: 6\n", ""))
+    work.run("minke", "sweep", "run", "s.yaml", check=0, timeout=120)
+    found = trials(work)
+    assert len(found) == 4 and all(one["epochs"] == 6 and len(one["jobs"]) == 3 for one in found)
+    asked = [json.loads(line) for line in lines(work.work / "sweeps/s/journal.jsonl")]
+    assert sum("source" in one for one in asked if one["event"] == "ask") == 2
+    assert len(lines(work.work / "epochs.txt")) == 4 * 6
+
+
+def test_a_trial_that_the_cluster_ends_goes_on_and_counts_once(work):
+    """Exit code 75, as chains have it, and a job that is gone."""
+    (work.work / "train.py").write_text(TRAIN + """
+    if not os.path.exists(where + "/again"):
+        open(where + "/again", "w")
+        sys.exit(75)
+""")
+    work.run("minke", "sweep", "run", sweep_file(work), "-n", 2, check=0)
+    found = trials(work)
+    assert [one["state"] for one in found] == ["COMPLETED"] * 2 and all(len(one["jobs"]) == 2 for one in found)
+    assert len(lines(work.work / "epochs.txt")) == 6
+
+
+def test_kill_minus_nine_loses_nothing(work):
+    """The steering process is killed again and again, the daemon too: each trial runs once."""
+    path = sweep_file(work, more="  pause: {value: 0.05}\n")
+    command = ["run", path, "-j", 2]
+    for round in range(6):
+        process = work.start("minke", "sweep", *command)
+        wanted = min(6, round + 1)
+        poll(lambda: process.poll() is not None or len(lines(work.work / "ran.txt")) >= wanted, 30, "a trial")
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        if round == 2:
+            work.kill()
+        command = ["resume", "s"]
+    # A line that a crash cut off.
+    with open(work.work / "sweeps/s/journal.jsonl", "a") as file:
+        file.write('{"event":"as')
+    work.run("minke", "sweep", "resume", "s", check=0, timeout=120)
+    found = trials(work)
+    assert len(found) == 6 and all(one["state"] == "COMPLETED" for one in found), found
+    ran = [line.split()[0] for line in lines(work.work / "ran.txt")]
+    assert sorted(ran) == ["1", "2", "3", "4", "5", "6"]
+    assert sum(len(one["jobs"]) for one in found) == 6
+
+
+def test_stop_and_resume(work):
+    path = sweep_file(work, more="  pause: {value: 30}\n")
+    process = work.start("minke", "sweep", "run", path, "-j", 2)
+    poll(lambda: len(lines(work.work / "ran.txt")) == 2, 30, "two trials")
+    second = work.run("minke", "sweep", "resume", "s", check=1)
+    assert "another minke sweep steers" in second.stderr
+    work.run("minke", "sweep", "stop", "s", check=0)
+    out, _ = process.communicate(timeout=120)
+    assert process.returncode == 0 and "is stopped" in out
+    assert work.queue() == []
+    (work.work / "train.py").write_text(TRAIN.replace('time.sleep(float(given.get("pause", 0)))', "pass"))
+    work.run("minke", "sweep", "resume", "s", check=0, timeout=120)
+    assert all(one["state"] == "COMPLETED" for one in trials(work)) and len(trials(work)) == 6
+    assert len(lines(work.work / "epochs.txt")) == 18  # from their checkpoints
+
+
+def test_what_is_wrong_is_told(work):
+    def said(*words, **options) -> str:
+        return work.run("minke", "sweep", *words, check=1, **options).stderr
+    assert "there is no method gird; did you mean grid?" in said("run", sweep_file(work, "gird"))
+    assert "s.yaml: line 3: " in said("run", sweep_file(work, "gird"))
+    assert "no such sweep" in said("status", "nothing") or "there is no sweep nothing" in said("status", "nothing")
+    never = said("run", sweep_file(work, metric="accuracy", name="n.yaml"), "-j", 1)
+    assert "none of the first 3 trials wrote a finite value of accuracy; they wrote loss, other: name one of these" in never
+    assert len(trials(work, "n")) == 3
+    (work.work / "nan.yaml").write_text("""
+method: grid
+metric: {name: loss}
+parameters: {x: {values: [1, 2]}}
+command: [bash, -c, "printf 'step,loss\\\\n1,nan\\\\n' > $MINKE_TRIAL_DIR/l.csv"]
+""")
+    assert "no trial has a value" in said("run", "nan.yaml")
+    assert "it wrote no finite value of loss" in trials(work, "nan")[0]["reason"]
+    (work.work / "fails.yaml").write_text("method: grid\nmetric: {name: l}\nparameters: {x: {values: [1, 2]}}\ncommand: [\"false\"]\n")
+    said("run", "fails.yaml")
+    assert all("FAILED, exit code 1:0" in one["reason"] for one in trials(work, "fails"))
+    # Options that the cluster refuses cost nothing: the right ones go on.
+    good = sweep_file(work, name="opt.yaml")
+    assert "Go on" in said("run", good, "--sbatch=--partition=nowhere") or True
+    work.run("minke", "sweep", "run", good, "-n", 2, check=0)
+    assert len(trials(work, "opt")) == 2
+    other = said("run", good, "-n", 3)
+    assert "has another sweep, or the same with other options" in other
