@@ -45,6 +45,7 @@ constexpr int kFirst = 3, kSecond = 4;  // the sockets that the door gives its c
 
 int portal_command(const PortalCommand& options) {
   if (options.is_worker) return portal::run_worker(kFirst);
+  if (options.is_oidc_login) return portal::oidc_login(options.shared.oidc, kFirst, kSecond);
   if (!options.login_name.empty())
     return portal::pam_login(options.login_service, options.login_name, options.login_address, kFirst,
                              kSecond);

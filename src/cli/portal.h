@@ -15,7 +15,7 @@ struct PortalCommand {
   bool is_shared = false, prints_unit = false;
   portal::SharedOptions shared;
   // This program as a part of a shared portal (portal/door.h).
-  bool is_worker = false;
+  bool is_worker = false, is_oidc_login = false;
   std::string login_service, login_name, login_address;
 };
 

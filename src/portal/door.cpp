@@ -85,6 +85,7 @@ class Door {
  public:
   Door(const DoorOptions& options, int front)
       : service_(options.service),
+        oidc_(options.oidc),
         front_(front),
         tries_(kTriesOfOneName, kTriesTime),
         all_tries_(kTriesOfAll, kTriesTime) {}
@@ -132,6 +133,8 @@ class Door {
     switch (message.word) {
       case DoorWord::kBegin:
         return begin(message);
+      case DoorWord::kCode:
+        return begin_by_code(message);
       case DoorWord::kStart:
         return start(message.key);
       case DoorWord::kForget:
@@ -146,23 +149,50 @@ class Door {
     const size_t end = std::min(message.text.find('\0'), message.text.size());
     const std::string name = message.text.substr(0, end),
                       address = message.text.substr(std::min(end + 1, message.text.size()));
-    if (!is_login_name(name)) return say(DoorWord::kGo, message.key, "the log-in was refused");
+    if (!is_login_name(name) || !oidc_.issuer.empty())
+      return say(DoorWord::kGo, message.key, "the log-in was refused");
     const auto now = Clock::now();
     if (logins_.size() >= kMostLogins || !all_tries_.ask("", now).allowed || !tries_.ask(name, now).allowed) {
       os::log_warning("log-in of " + name + " from " + address + " refused: too many tries");
       return say(DoorWord::kGo, message.key, "too many have tried to log in: try again in some minutes");
     }
+    const os::UniqueFd talk = start_login(message.key, name,
+                                          {"minke", "portal", "--login-service=" + service_,
+                                           "--login-name=" + name, "--login-address=" + printable(address)});
+    if (talk) say(DoorWord::kTalk, message.key, "", talk.get());
+  }
+
+  // The process asks the provider; what it is to ask with goes there unread.
+  void begin_by_code(const DoorMessage& message) {
+    const size_t end = message.text.rfind('\0');
+    if (oidc_.issuer.empty() || end == std::string::npos)
+      return say(DoorWord::kGo, message.key, "the log-in was refused");
+    if (logins_.size() >= kMostLogins || !all_tries_.ask("", Clock::now()).allowed) {
+      os::log_warning("log-in from " + printable(message.text.substr(end + 1)) + " refused: too many tries");
+      return say(DoorWord::kGo, message.key, "too many have tried to log in: try again in some minutes");
+    }
+    const os::UniqueFd talk = start_login(
+        message.key, "somebody from " + printable(message.text.substr(end + 1)) + " by " + oidc_.issuer,
+        {"minke", "portal", "--oidc-login", "--oidc-issuer=" + oidc_.issuer, "--oidc-client=" + oidc_.client,
+         "--oidc-secret=" + oidc_.secret_file, "--oidc-claim=" + oidc_.claim,
+         "--oidc-domain=" + oidc_.domain});
+    if (talk) os::send_bytes(talk.get(), message.text.substr(0, end), {}, MSG_DONTWAIT | MSG_NOSIGNAL);
+  }
+
+  // Returns the way to the process of a log-in; none: the front has been told why.
+  os::UniqueFd start_login(const std::string& attempt, const std::string& name,
+                           const std::vector<std::string>& words) {
     auto talk = socket_pair(SOCK_SEQPACKET), outcome = socket_pair(SOCK_SEQPACKET);
-    if (!talk || !outcome) return say(DoorWord::kGo, message.key, "the portal lacks descriptors");
-    const pid_t child = ::fork();
-    if (child < 0) return say(DoorWord::kGo, message.key, "the portal cannot start a process");
+    const pid_t child = talk && outcome ? ::fork() : -1;
+    if (child < 0) {
+      say(DoorWord::kGo, attempt, "the portal cannot start a process");
+      return {};
+    }
     if (child == 0)
-      become_program({talk->second.get(), outcome->second.get()},
-                     {"minke", "portal", "--login-service=" + service_, "--login-name=" + name,
-                      "--login-address=" + printable(address)},
+      become_program({talk->second.get(), outcome->second.get()}, words,
                      {"PATH=/usr/sbin:/usr/bin:/sbin:/bin"});
-    logins_[child] = {message.key, name, std::move(outcome->first)};
-    say(DoorWord::kTalk, message.key, "", talk->first.get());
+    logins_[child] = {attempt, name, std::move(outcome->first)};
+    return std::move(talk->first);
   }
 
   static std::string printable(const std::string& address) {
@@ -240,6 +270,7 @@ class Door {
   }
 
   const std::string service_;
+  const OidcSettings oidc_;
   const int front_;
   os::RateLimit tries_, all_tries_;
   std::map<pid_t, Login> logins_;

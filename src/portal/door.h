@@ -10,11 +10,13 @@
 #include <string>
 
 #include "base/result.h"
+#include "portal/oidc_login.h"
 
 namespace minke::portal {
 
 struct DoorOptions {
   std::string service = "minke-portal";  // of PAM
+  OidcSettings oidc;                     // instead, where it has an issuer
 };
 
 // Serves the front at the other end of `front` until it ends, or a signal. Blocking.

@@ -17,11 +17,13 @@ enum class DoorWord : uint8_t {
   kTalk = 4,    // door: ask him. key: the attempt; with the socket of the conversation
   kCome = 5,    // door: he is who he says. key: the attempt; text: ticket, user's number, name
   kGo = 6,      // door: he is not, or a worker cannot be started. key: as asked; text: why
+  kCode = 8,    // front: the provider has sent somebody back. key: the attempt; text: OidcAnswer, a zero, his
+                // address
   kWork = 7,    // door: the worker. key: the ticket; with the socket of its frames
 };
 
 constexpr size_t kDoorKey = 32;  // letters and digits of random_word()
-constexpr size_t kMostDoorText = 512;
+constexpr size_t kMostDoorText = 8192;
 
 struct DoorMessage {
   DoorWord word = DoorWord::kGo;

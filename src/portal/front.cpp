@@ -16,11 +16,13 @@
 #include "portal/http_server.h"
 #include "portal/job_json.h"
 #include "portal/log_ins.h"
+#include "portal/oidc_visits.h"
 #include "portal/own_pages.h"
 #include "portal/people.h"
 #include "portal/routes.h"
 #include "portal/sessions.h"
 #include "portal/tls.h"
+#include "portal/workers.h"
 #include "text/number.h"
 #include "text/printable.h"
 
@@ -48,6 +50,7 @@ class Front {
                   say({DoorWord::kStart, ticket, {}});
                 }),
         visits_(sessions_, options.is_secure),
+        oidc_visits_(options.oidc, options.is_secure),
         log_ins_(server_, [this](const DoorMessage& message) { return say(message); }) {}
 
   Status run(std::unique_ptr<TlsContext> tls, int listener) {
@@ -272,12 +275,56 @@ class Front {
     Values values;
     if (const Status read = read_parameters(match, request, values); !read)
       return answer(failed_reply(match, 400, read.error()));
+    if (match.route->path == "/login/oidc") return lead_to_provider(request, now(), std::move(answer));
+    if (match.route->path == "/login/callback") return come_back(request, values, std::move(answer));
     if (match.route->path == "/login") return answer({.status = 303, .headers = {{"Location", "/"}}});
-    if (match.route->method == "GET") return answer(json_reply({{"by", "password"}}));
+    if (match.route->method == "GET")
+      return answer(json_reply({{"by", options_.oidc.issuer.empty() ? "password" : "oidc"}}));
     if (values.has("attempt"))
       return log_ins_.go_on(values.text("attempt"), values.text("answer"), std::move(answer));
     log_ins_.begin(values.text("user"), address_of(request), std::string(request.header("user-agent")),
                    std::move(answer));
+  }
+
+  static int64_t now() { return std::time(nullptr); }
+  static Reply plain(unsigned status, const std::string& words) {
+    return {.status = status, .type = "text/plain; charset=utf-8", .body = text::printable(words) + "\n"};
+  }
+
+  // The provider is asked for its addresses when somebody first logs in.
+  void lead_to_provider(const Request& request, int64_t time, HttpServer::Answer answer) {
+    if (options_.oidc.issuer.empty())
+      return answer(plain(404, "People do not log in here by OpenID Connect."));
+    const std::string origin = scheme() + std::string(request.header("host"));
+    if (provider_) return answer(oidc_visits_.begin(*provider_, origin, time));
+    const bool added = fetcher_.add([this, origin, answer](const Result<engine::Engine*>&) {
+      const auto found = discover_provider(options_.oidc.issuer);
+      server_.post([this, origin, answer, found] {
+        if (!found) return answer(plain(503, found.error().message));
+        provider_ = *found;
+        answer(oidc_visits_.begin(*provider_, origin, now()));
+      });
+    });
+    if (!added) answer(plain(503, "too many log in at once; try again"));
+  }
+
+  // Pages hear of it as a redirection, with the cookie of their session.
+  void come_back(const Request& request, const Values& values, HttpServer::Answer answer) {
+    const auto taken = oidc_visits_.take(request, values, now());
+    if (!taken) return answer(plain(403, taken.error().message));
+    log_ins_.begin_by_code(
+        oidc_answer_bytes(*taken), address_of(request), std::string(request.header("user-agent")),
+        [this, answer](Reply reply) {
+          if (reply.status != 200) {
+            const Json said = Json::parse(reply.body, nullptr, false);
+            return answer(plain(reply.status, "The log-in was refused: " +
+                                                  said.value("/error/message"_json_pointer, std::string())));
+          }
+          Reply led{.status = 303, .headers = {{"Location", "/"}}};
+          led.headers.insert(led.headers.end(), reply.headers.begin(), reply.headers.end());
+          led.headers.emplace_back("Set-Cookie", oidc_visits_.forget_cookie());
+          answer(std::move(led));
+        });
   }
 
   void answer_own(const Request& request, const Match& match, const Session& session, int64_t now,
@@ -336,6 +383,9 @@ class Front {
   Sessions sessions_{kMostSessions};
   People people_;
   AppVisits visits_;
+  OidcVisits oidc_visits_;
+  std::optional<OidcProvider> provider_;  // once it has answered
+  Workers fetcher_{1, false};
   LogIns log_ins_;
 };
 

@@ -32,6 +32,18 @@ void LogIns::begin(const std::string& name, const std::string& address, std::str
                    HttpServer::Answer answer) {
   // The same words as for a wrong password.
   if (!is_login_name(name)) return answer(error_reply(403, Error{0, "the log-in was refused"}));
+  ask_door(DoorWord::kBegin, name + std::string(1, '\0') + address, address, std::move(browser),
+           std::move(answer));
+}
+
+void LogIns::begin_by_code(const std::string& answer_bytes, const std::string& address, std::string browser,
+                           HttpServer::Answer answer) {
+  ask_door(DoorWord::kCode, answer_bytes + std::string(1, '\0') + address, address, std::move(browser),
+           std::move(answer));
+}
+
+void LogIns::ask_door(DoorWord word, const std::string& text, const std::string& address, std::string browser,
+                      HttpServer::Answer answer) {
   const auto of_address = std::count_if(log_ins_.begin(), log_ins_.end(),
                                         [&](const auto& one) { return one.second.address == address; });
   if (log_ins_.size() >= kMostLogIns || static_cast<size_t>(of_address) >= kMostOfOneAddress ||
@@ -42,8 +54,7 @@ void LogIns::begin(const std::string& name, const std::string& address, std::str
   log_in.address = address;
   log_in.answer = std::move(answer);
   log_in.browser = std::move(browser);
-  const std::string text = name + std::string(1, '\0') + address;
-  if (to_door_({DoorWord::kBegin, attempt, text})) return;
+  if (to_door_({word, attempt, text})) return;
   if (const auto waiting = finish(attempt).answer)
     waiting(error_reply(503, Error{0, "the portal cannot ask; try again"}));
 }

@@ -25,6 +25,9 @@ class LogIns {
   // A request of somebody who logs in: his name, or the answer to what he was asked.
   void begin(const std::string& name, const std::string& address, std::string browser,
              HttpServer::Answer answer);
+  // The same of one whom a provider has sent back with this answer (oidc_login.h).
+  void begin_by_code(const std::string& answer_bytes, const std::string& address, std::string browser,
+                     HttpServer::Answer answer);
   void go_on(const std::string& attempt, const std::string& text, HttpServer::Answer answer);
 
   // The door's words of an attempt.
@@ -45,6 +48,8 @@ class LogIns {
     HttpServer::Answer answer;      // of the request that waits; none: he is asked
   };
   void hear(const std::string& attempt);
+  void ask_door(DoorWord word, const std::string& text, const std::string& address, std::string browser,
+                HttpServer::Answer answer);
 
   HttpServer& server_;
   const ToDoor to_door_;

@@ -14,11 +14,16 @@ constexpr char kNoFrontEnd[] =
     "/openapi/v3.\n";
 
 constexpr Parameter kLogin[] = {{"token", "of the printed address", Kind::kText, In::kQuery, 0, 64}};
+constexpr Parameter kCallback[] = {{"code", "of the provider", Kind::kText, In::kQuery, 0, 2048},
+                                   {"state", "as it was sent", Kind::kText, In::kQuery, 0, 64},
+                                   {"iss", "who the provider is", Kind::kText, In::kQuery, 0, 1024}};
 constexpr Parameter kTurn[] = {{"user", "who logs in; the first request", Kind::kText, In::kBody, 0, 64},
                                {"attempt", "of the last answer", Kind::kText, In::kBody, 0, 64},
                                {"answer", "to what the last answer asks", Kind::kText, In::kBody, 0, 512}};
 constexpr Route kRoutes[] = {
     {"GET", "/login", Who::kAnyone, "log in with the printed address", nullptr, {}, kLogin},
+    {"GET", "/login/oidc", Who::kAnyone, "at a shared portal: to the provider of OpenID Connect", nullptr},
+    {"GET", "/login/callback", Who::kAnyone, "and back", nullptr, {}, kCallback, true},
     {"GET", "/api/v1/login", Who::kAnyone, "how one logs in", nullptr, "login"},
     {"POST", "/api/v1/login", Who::kAnyone, "log in at a shared portal, a question at a time", nullptr,
      "login_turn", kTurn},
@@ -48,6 +53,8 @@ std::span<const Route> own_routes() {
 Reply OwnPages::answer(const Request& request, const Match& match, const Values& call,
                        const Gate::Visitor& visitor, int64_t now) {
   if (is_at(match, "/login")) return log_in(request, call, now);
+  if (is_at(match, "/login/oidc") || is_at(match, "/login/callback"))
+    return {.status = 303, .headers = {{"Location", "/"}}};
   if (is_at(match, "/api/v1/login") && match.route->method == "GET") return json_reply({{"by", "token"}});
   if (is_at(match, "/api/v1/login"))
     return error_reply(409, Error{0, "open the address that minke portal has printed"});

@@ -108,21 +108,6 @@ int converse(int count, const PamMessage** messages, PamResponse** responses, vo
   return kPamSuccess;
 }
 
-// The person that PAM ended with: a module may have given another name.
-Outcome person_of(const char* name) {
-  const passwd* entry = name == nullptr ? nullptr : ::getpwnam(name);
-  if (entry == nullptr) return {std::nullopt, "this machine does not know the user"};
-  if (entry->pw_uid == 0) return {std::nullopt, "root does not log in here"};
-  Admitted person{entry->pw_uid, entry->pw_gid, {}, entry->pw_name, entry->pw_dir, entry->pw_shell};
-  int count = NGROUPS_MAX;
-  std::vector<gid_t> groups(static_cast<size_t>(count));
-  if (::getgrouplist(person.name.c_str(), person.gid, groups.data(), &count) < 0)
-    return {std::nullopt, "the user's groups cannot be read"};
-  if (static_cast<size_t>(count) > kMostGroups) return {std::nullopt, "the user is in too many groups"};
-  person.groups.assign(groups.begin(), groups.begin() + count);
-  return {person, ""};
-}
-
 Outcome authenticate(const std::string& service, const std::string& name, const std::string& address,
                      Talk& talk) {
   Pam pam;
@@ -141,12 +126,27 @@ Outcome authenticate(const std::string& service, const std::string& name, const 
     outcome.why = "the password has expired: change it where you log in by ssh";
   const void* user = nullptr;
   if (result == kPamSuccess && pam.get_item(handle, kPamUser, &user) == kPamSuccess)
-    outcome = person_of(static_cast<const char*>(user));
+    outcome = person_of(  // a module may have given another name
+        static_cast<const char*>(user));
   pam.end(handle, result);
   return outcome;
 }
 
 }  // namespace
+
+Outcome person_of(const char* name) {
+  const passwd* entry = name == nullptr ? nullptr : ::getpwnam(name);
+  if (entry == nullptr) return {std::nullopt, "this machine does not know the user"};
+  if (entry->pw_uid == 0) return {std::nullopt, "root does not log in here"};
+  Admitted person{entry->pw_uid, entry->pw_gid, {}, entry->pw_name, entry->pw_dir, entry->pw_shell};
+  int count = NGROUPS_MAX;
+  std::vector<gid_t> groups(static_cast<size_t>(count));
+  if (::getgrouplist(person.name.c_str(), person.gid, groups.data(), &count) < 0)
+    return {std::nullopt, "the user's groups cannot be read"};
+  if (static_cast<size_t>(count) > kMostGroups) return {std::nullopt, "the user is in too many groups"};
+  person.groups.assign(groups.begin(), groups.begin() + count);
+  return {person, ""};
+}
 
 std::string outcome_bytes(const std::optional<Admitted>& admitted, std::string_view why) {
   if (!admitted)

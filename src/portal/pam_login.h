@@ -29,6 +29,9 @@ struct Outcome {
 };
 Outcome read_outcome(std::string_view bytes);
 
+// A user of this machine with his groups, but root; or why not.
+Outcome person_of(const char* name);
+
 // The whole process: `conversation` and `outcome` are its sockets. Returns its exit status.
 int pam_login(const std::string& service, const std::string& name, const std::string& address,
               int conversation, int outcome);

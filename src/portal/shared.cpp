@@ -92,6 +92,8 @@ Status run_shared_portal(const SharedOptions& options) {
         "a shared portal is started by root, as only root may let others log in; minke portal "
         "without --shared is for yourself",
         EPERM);
+  if (!options.oidc.issuer.empty())
+    if (const Status checked = check_oidc(options.oidc); !checked) return checked;
   const bool has_tls = !options.certificate.empty() || !options.key.empty();
   const bool is_loopback = options.address.starts_with("127.") || options.address == "::1";
   if (options.is_plain && has_tls) return failure("--plain and --certificate exclude each other", EINVAL);
@@ -125,6 +127,7 @@ Status run_shared_portal(const SharedOptions& options) {
   const FrontOptions of_front{.names = std::move(names),
                               .apps_name = apps_name,
                               .is_secure = !options.is_plain,
+                              .oidc = options.oidc,
                               .is_behind_proxy = !options.is_plain && !has_tls};
   const pid_t child = ::fork();
   if (child < 0) return failure_from_errno("fork", errno);
@@ -137,7 +140,7 @@ Status run_shared_portal(const SharedOptions& options) {
   view::write_out("The portal serves at " + options.address + " port " +
                   std::to_string(port_of(listener->get())) + ".\n");
   listener->reset();
-  return run_door({.service = options.service}, door.get());
+  return run_door({.service = options.service, .oidc = options.oidc}, door.get());
 }
 
 }  // namespace minke::portal

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "portal/oidc_login.h"
 
 namespace minke::portal {
 
@@ -15,6 +16,7 @@ struct SharedOptions {
   uint16_t port = 8443;
   std::vector<std::string> names;        // under which browsers reach it; empty: this machine's
   std::string apps_name;                 // of interactive applications; empty: there are none
+  OidcSettings oidc;                     // instead of PAM, where it has an issuer
   std::string certificate, key;          // files in PEM; empty: a proxy has them
   std::string service = "minke-portal";  // of PAM
   bool is_plain = false;                 // neither: for tests, and for loopback

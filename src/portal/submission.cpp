@@ -16,19 +16,6 @@ namespace {
 constexpr size_t kMostSaid = 64 * 1024;
 constexpr std::chrono::seconds kPatience{60};
 
-// A file without a name, from its beginning on.
-Result<os::UniqueFd> file_of(std::string_view content) {
-  os::UniqueFd file(::memfd_create("submission", MFD_CLOEXEC));
-  if (!file) return failure_from_errno("memfd_create", errno);
-  while (!content.empty()) {
-    const ssize_t written = ::write(file.get(), content.data(), content.size());
-    if (written < 0) return failure_from_errno("a job's script", errno);
-    content.remove_prefix(static_cast<size_t>(written));
-  }
-  ::lseek(file.get(), 0, SEEK_SET);
-  return file;
-}
-
 std::string without_prefix(std::string_view said, std::string_view prefix) {
   std::string text;
   for (std::string_view line : text::split(said, '\n')) {
@@ -51,8 +38,20 @@ int number_of(std::string_view words) {
 
 }  // namespace
 
+Result<os::UniqueFd> memory_file(std::string_view content) {
+  os::UniqueFd file(::memfd_create("submission", MFD_CLOEXEC));
+  if (!file) return failure_from_errno("memfd_create", errno);
+  while (!content.empty()) {
+    const ssize_t written = ::write(file.get(), content.data(), content.size());
+    if (written < 0) return failure_from_errno("a job's script", errno);
+    content.remove_prefix(static_cast<size_t>(written));
+  }
+  ::lseek(file.get(), 0, SEEK_SET);
+  return file;
+}
+
 Result<Submitted> submit(const Submission& submission) {
-  const auto script = file_of(submission.script);
+  const auto script = memory_file(submission.script);
   if (!script) return failure(script.error());
   std::vector<std::string> command = {"/proc/self/exe"};
   command.insert(command.end(), {"sbatch", "--parsable"});
@@ -62,7 +61,7 @@ Result<Submitted> submit(const Submission& submission) {
   if (submission.environment) {
     std::string all;
     for (const std::string& one : *submission.environment) all += one + '\0';
-    auto file = file_of(all);
+    auto file = memory_file(all);
     if (!file) return failure(file.error());
     environment = std::move(*file);
     // The child opens it by this process's descriptor, which it does not inherit.

@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
+#include "os/fd.h"
 
 namespace minke::portal {
 
@@ -23,6 +25,9 @@ struct Submitted {
   uint32_t job_id = 0;  // 0: only tested
   std::string notes;    // what sbatch said on standard error
 };
+
+// A file without a name, from its beginning on: a program's input.
+Result<os::UniqueFd> memory_file(std::string_view content);
 
 // Errors: sbatch's words without its name, with Slurm's number where they are Slurm's.
 Result<Submitted> submit(const Submission& submission);

@@ -50,6 +50,17 @@ void add_portal(CLI::App& app, int& exit_code) {
   command->add_option("--key", shared.key, "with --shared: the certificate's key, a file in PEM");
   command->add_option("--pam-service", shared.service, "with --shared: PAM's file of log-ins")
       ->default_str("minke-portal");
+  command->add_option("--oidc-issuer", shared.oidc.issuer,
+                      "with --shared: people log in at this provider of OpenID Connect, not by PAM");
+  command->add_option("--oidc-client", shared.oidc.client, "with --oidc-issuer: how it knows this portal");
+  command->add_option("--oidc-secret", shared.oidc.secret_file,
+                      "with --oidc-issuer: a file with the client's secret");
+  command
+      ->add_option("--oidc-claim", shared.oidc.claim, "with --oidc-issuer: the claim that is a user's name")
+      ->default_str("preferred_username");
+  command->add_option("--oidc-domain", shared.oidc.domain,
+                      "with --oidc-issuer: of name@domain this one alone is taken");
+  command->add_flag("--oidc-login", options->is_oidc_login)->group("");
   command->add_flag("--plain", shared.is_plain, "with --shared: browsers use http; for loopback alone");
   command->add_flag("--worker", options->is_worker)->group("");
   command->add_option("--login-service", options->login_service)->group("");
