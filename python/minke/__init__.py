@@ -21,10 +21,11 @@ from ._errors import (ClusterError, Error, JobCancelled, JobError, JobFailed, Jo
                      RemoteTraceback, SubmitError)
 from ._executor import Executor, Future
 from ._job import Array, Job
+from ._sweep import Sweep, Trial
 
 __version__ = "0.1.0"
 __all__ = ["Array", "Cluster", "ClusterError", "Error", "Executor", "Future", "Job", "JobCancelled", "JobError", "JobFailed", "JobLost",
-           "JobOutOfMemory", "JobTimeout", "RemoteError", "RemoteTraceback", "SubmitError", "Waited", "array", "as_completed", "cancel",
+           "JobOutOfMemory", "JobTimeout", "RemoteError", "RemoteTraceback", "SubmitError", "Sweep", "Trial", "Waited", "array", "as_completed", "cancel",
            "default", "find", "job", "map", "results", "states", "submit", "wait"]
 
 _default: Optional[Cluster] = None

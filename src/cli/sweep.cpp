@@ -28,6 +28,7 @@
 #include "sweep/driver.h"
 #include "sweep/optuna.h"
 #include "sweep/report.h"
+#include "sweep/serve.h"
 #include "view/output.h"
 
 namespace minke::cli {
@@ -144,23 +145,24 @@ int steer(sweep::Record& record) {
   return 0;
 }
 
-int run(const SweepOptions& options) {
-  std::string text;
+Result<std::string> text_of(const SweepOptions& options) {
   if (options.file.empty() && options.words.parameters.empty())
-    return fail("name a sweep file, or parameters: --param lr=log:1e-5..1e-1");
-  if (!options.file.empty()) {
-    const auto read = os::read_file(options.file, search::kMaxSweepBytes);
-    if (!read) return fail(options.file + ": " + read.error().message);
-    text = *read;
-  } else {
-    auto made = search::sweep_text(options.words);
-    if (!made) return complain(made.error());
-    text = std::move(*made);
-  }
-  const auto file = search::read_sweep_file(text);
-  if (!file)
-    return fail((options.file.empty() ? std::string("the parameters") : options.file) + ": " +
-                file.error().message);
+    return failure("name a sweep file, or parameters: --param lr=log:1e-5..1e-1");
+  if (options.file.empty()) return search::sweep_text(options.words);
+  auto read = os::read_file(options.file, search::kMaxSweepBytes);
+  if (!read) return failure(options.file + ": " + read.error().message);
+  return read;
+}
+
+// Makes the sweep that the options describe, or finds it begun. `with_jobs`: its trials are jobs.
+Result<std::unique_ptr<sweep::Record>> begin(const SweepOptions& options, bool with_jobs) {
+  const auto text = text_of(options);
+  if (!text) return failure(text.error());
+  const std::string source = options.file.empty() ? "the parameters" : options.file;
+  const auto file = search::read_sweep_file(*text);
+  if (!file) return failure(source + ": " + file.error().message);
+  if (with_jobs && file->program.empty() && file->command.empty())
+    return failure(source + ": it says nothing to run: add program: train.py, or a command:");
   for (const std::string& note : file->notes) std::fprintf(stderr, "minke: %s\n", note.c_str());
   sweep::Settings settings;
   settings.work_dir = absolute(".");
@@ -171,16 +173,33 @@ int run(const SweepOptions& options) {
   settings.seed = options.seed > 0 ? options.seed : 1;
   const std::string directory =
       absolute(options.directory.empty() ? "sweeps/" + name_of(options, *file) : options.directory);
-  auto record = sweep::Record::create(directory, text, settings);
+  return sweep::Record::create(directory, *text, settings);
+}
+
+int run(const SweepOptions& options) {
+  auto record = begin(options, true);
   if (!record) return complain(record.error());
-  view::write_out("Sweep " + directory + "\n");
-  if ((*record)->search().plan().trials == 0 &&
-      (*record)->search().plan().sampler.method != search::Method::kGrid &&
-      !(*record)->search().plan().population)
+  const search::Plan& plan = (*record)->search().plan();
+  view::write_out("Sweep " + (*record)->directory() + "\n");
+  if (plan.trials == 0 && plan.sampler.method != search::Method::kGrid && !plan.population)
     view::write_out(
         "It goes on until minke sweep stop: --trials N, or run_cap: N in the file, gives it an end\n");
   std::fflush(stdout);
   return steer(**record);
+}
+
+int serve(const SweepOptions& options) {
+  auto record = begin(options, false);
+  if (!record) return complain(record.error());
+  if (const Status steering = (*record)->steer(); !steering) return complain(steering.error());
+  std::signal(SIGINT, [](int) { interrupted = true; });
+  std::signal(SIGTERM, [](int) { interrupted = true; });
+  const auto ready = [&] {
+    view::write_out((*record)->directory() + "/socket\n");
+    std::fflush(stdout);
+  };
+  const Status served = sweep::serve(**record, ready, [] { return interrupted.load(); });
+  return served ? 0 : complain(served.error());
 }
 
 int stop(sweep::Record& record) {
@@ -273,30 +292,36 @@ const Row kRows[] = {
      [](sweep::Record& record, const SweepOptions& options) { return export_it(record, options); }},
 };
 
-void add_run(CLI::App& app, SweepOptions& options, int& exit_code) {
-  CLI::App* command = app.add_subcommand("run", "begin a sweep, and steer it until it is done");
+void add_beginning(CLI::App& app, SweepOptions& options, int& exit_code, bool with_jobs) {
+  CLI::App* command = with_jobs
+                          ? app.add_subcommand("run", "begin a sweep, and steer it until it is done")
+                          : app.add_subcommand("serve", "answer loops that ask what to try, over a socket");
   command->add_option("file", options.file, "sweep file, as W&B has it");
   command->add_option("-d,--directory", options.directory, "where it is kept (default: sweeps/NAME)");
-  command
-      ->add_option("-p,--param", options.words.parameters,
-                   "without a file: lr=log:1e-5..1e-1, opt=adam,sgd …")
-      ->allow_extra_args(false);
-  command->add_option("--metric", options.words.metric, "without a file: what the training writes it as");
-  command->add_option("--goal", options.words.goal, "minimize or maximize")
-      ->check(CLI::IsMember({"minimize", "maximize"}));
-  command->add_option("--method", options.words.method,
-                      "without a file: random, grid, bayes, tpe, sobol, halton");
-  command->add_option("--name", options.words.name, "without a file: its name");
   command->add_option("-n,--trials", options.trials, "at most so many trials");
-  command->add_option("-j,--jobs", options.jobs, "jobs at a time (default: 4)")->check(CLI::Range(1, 10000));
   command->add_option("--seed", options.seed, "another one gives another search (default: 1)");
-  command->add_option("--sbatch", options.sbatch, "an option for the jobs: --sbatch=--time=1:00:00")
-      ->allow_extra_args(false);
-  command->footer(
-      "without a file, the command follows behind --: minke sweep run --param lr=log:1e-5..1e-1 --metric "
-      "loss "
-      "-n 20 -- python train.py");
-  command->callback([&] { exit_code = run(options); });
+  if (with_jobs) {
+    command
+        ->add_option("-p,--param", options.words.parameters,
+                     "without a file: lr=log:1e-5..1e-1, opt=adam,sgd …")
+        ->allow_extra_args(false);
+    command->add_option("--metric", options.words.metric, "without a file: what the training writes it as");
+    command->add_option("--goal", options.words.goal, "minimize or maximize")
+        ->check(CLI::IsMember({"minimize", "maximize"}));
+    command->add_option("--method", options.words.method,
+                        "without a file: random, grid, bayes, tpe, sobol, halton");
+    command->add_option("--name", options.words.name, "without a file: its name");
+    command->add_option("-j,--jobs", options.jobs, "jobs at a time (default: 4)")
+        ->check(CLI::Range(1, 10000));
+    command->add_option("--sbatch", options.sbatch, "an option for the jobs: --sbatch=--time=1:00:00")
+        ->allow_extra_args(false);
+    command->footer(
+        "without a file, the command follows behind --: minke sweep run --param lr=log:1e-5..1e-1 --metric "
+        "loss "
+        "-n 20 -- python train.py");
+  }
+  command->callback(
+      [&options, &exit_code, with_jobs] { exit_code = with_jobs ? run(options) : serve(options); });
 }
 
 }  // namespace
@@ -311,7 +336,8 @@ int sweep_main(int argc, char** argv) {
   }
   CLI::App app{"Searches for hyperparameters on the cluster: docs/sweeps.md", "minke sweep"};
   app.require_subcommand(1);
-  add_run(app, options, exit_code);
+  add_beginning(app, options, exit_code, true);
+  add_beginning(app, options, exit_code, false);
   for (const Row& row : kRows) {
     CLI::App* command = app.add_subcommand(row.name, row.help);
     const std::string name = row.name;

@@ -28,8 +28,6 @@ class Reader {
       if (const Status done = (this->*part)(); !done) return failure(done.error());
     }
     if (const Status checked = check(file_.plan); !checked) return failure(checked.error());
-    if (file_.program.empty() && file_.command.empty())
-      return failure("it says nothing to run: add program: train.py, or a command:");
     return std::move(file_);
   }
 

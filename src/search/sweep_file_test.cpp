@@ -150,7 +150,6 @@ TEST(SweepFile, TellsTheLineAndWhatToDo) {
        "resource is missing"},
       {"program: a\nmethod: grid\nparameters: {x: {min: 0.0, max: 1.0}}",
        "a grid needs values that can be counted"},
-      {"method: random\nparameters: {x: {value: 1}}", "it says nothing to run"},
       {"program: a\nmethod: bayes\nparameters: {x: {min: 1, max: 3}}", "metric is missing"},
       {"", "line 1: a sweep file is a mapping"},
       {"a: *b", "line 1: nothing is called &b"},

@@ -54,22 +54,24 @@ Result<std::unique_ptr<Record>> Record::create(const std::string& directory, con
   const auto lines = Journal::read(directory + "/journal.jsonl");
   if (!lines) return failure(lines.error());
   const bool begun = std::any_of(lines->begin(), lines->end(), [](const std::string& line) {
-    return line.find("\"event\":\"job\"") != std::string::npos;
+    return line.find("\"event\":\"job\"") != std::string::npos ||
+           line.find("\"event\":\"tell\"") != std::string::npos;
   });
-  if (!begun && !lines->empty()) {
+  const bool differs =
+      there && settings_there && (*there != file_text || *settings_there != dumped(json_of(settings)) + "\n");
+  if (differs && begun)
+    return failure(
+        directory +
+            " has another sweep, or the same with other options: go on with it by minke sweep resume " +
+            directory + ", or give this one a place of its own: --directory NEW",
+        EEXIST);
+  if (differs && !lines->empty()) {
     // Nothing of it was ever submitted: its options were wrong, and these may be right.
     const auto lock = os::lock_file(directory + "/lock");
     if (!lock) return failure("another minke sweep steers " + directory);
     if (const Status emptied = os::replace_file(directory + "/journal.jsonl", "", 0600); !emptied)
       return failure(emptied.error());
   }
-  if (begun && there && settings_there &&
-      (*there != file_text || *settings_there != dumped(json_of(settings)) + "\n"))
-    return failure(
-        directory +
-            " has another sweep, or the same with other options: go on with it by minke sweep resume " +
-            directory + ", or give this one a place of its own: --directory NEW",
-        EEXIST);
   if (const Status wrote = os::replace_file(path, file_text, 0600); !wrote) return failure(wrote.error());
   if (const Status wrote = os::replace_file(settings_path, dumped(json_of(settings)) + "\n", 0600); !wrote)
     return failure(wrote.error());
