@@ -69,7 +69,9 @@ int help_on(const std::string& word) {
 
 int help(CLI::App& app, const std::string& word) {
   if (word.empty()) return view::write_bytes(view::help_overview()), 0;
-  if (const view::HelpTopic* topic = view::find_help_topic(word))
+  const view::HelpTopic* topic = view::find_help_topic(word);
+  const bool is_command = unknown_command(app, word).empty();
+  if (topic != nullptr && (topic->name == word || !is_command))
     return view::write_bytes(view::help_page(*topic)), 0;
   if (const std::string problem = unknown_command(app, word); !problem.empty()) {
     std::string topics;

@@ -78,10 +78,12 @@ std::string value_suggestion(const std::string& message) {
 
 std::string problem_of(const CLI::App& app, const CLI::ParseError& error) {
   const std::vector<std::string> rest = app.remaining(true);
-  const bool is_required = error.get_name() == "RequiredError" && !rest.empty();  // the wrong word is why
-  if (error.get_name() != "ExtrasError" && !is_required) {
+  // An error's name may be its command's: its number tells what it is.
+  const auto is = [&error](CLI::ExitCodes kind) { return error.get_exit_code() == static_cast<int>(kind); };
+  const bool is_required = is(CLI::ExitCodes::RequiredError) && !rest.empty();  // the wrong word is why
+  if (!is(CLI::ExitCodes::ExtrasError) && !is_required) {
     const std::string message = text::printable(error.what());
-    return message + (error.get_name() == "ValidationError" ? value_suggestion(message) : "");
+    return message + (is(CLI::ExitCodes::ValidationError) ? value_suggestion(message) : "");
   }
   const std::string word = rest.empty() ? "" : rest.front();
   const std::string shown = text::printable(word);
@@ -96,7 +98,6 @@ void add_examples(CLI::App& app, const std::string& name) {
     const std::string footer = app.get_footer();
     app.footer(footer.empty() ? examples : footer + "\n\n" + examples);
   }
-
   for (CLI::App* sub : app.get_subcommands([](CLI::App*) { return true; }))
     add_examples(*sub, name + " " + sub->get_name());
 }

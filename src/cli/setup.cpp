@@ -102,8 +102,7 @@ Status run(const std::string& program, const std::vector<std::string>& words) {
   const auto ended = started->finish();
   if (!ended) return failure(ended.error());
   if (ended->exit_code == 0) return {};
-  return failure(words.front() + ": " +
-                 text::printable_lines(ended->complaint.empty() ? said : ended->complaint));
+  return failure(words.front() + ": " + text::printable_lines(said + ended->complaint));
 }
 
 // Changes nothing that is there already: sacctmgr fails where an account or a user is.

@@ -48,7 +48,8 @@ Result<JobRecord> wait_for(engine::Engine& cluster, const text::JobReference& jo
     last = std::move(*reply.mutable_job());
     return {};
   });
-  if (waited) return last;
+  if (waited && last.has_spec()) return last;  // one that had ended comes without it
+  if (waited) return recorded(cluster, job);
   if (waited.error().code != model::kInvalidJobId) return failure(waited.error());
   return recorded(cluster, job);
 }

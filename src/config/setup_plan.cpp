@@ -89,16 +89,15 @@ std::string setup_configuration(const SetupAnswers& answers) {
 }
 
 std::vector<std::vector<std::string>> setup_commands(const SetupAnswers& answers) {
-  std::vector<std::vector<std::string>> out = {{"sacctmgr", "-Q", "-i", "add", "account", answers.account}};
+  std::vector<std::vector<std::string>> out = {{"sacctmgr", "-i", "add", "account", answers.account}};
   if (answers.users.empty()) return out;
   const std::string users = joined(answers.users);
-  out.push_back({"sacctmgr", "-Q", "-i", "add", "user", users, "account=" + answers.account});
+  out.push_back({"sacctmgr", "-i", "add", "user", users, "account=" + answers.account});
   std::vector<std::string> limits;
   if (answers.max_jobs > 0) limits.push_back("maxjobs=" + std::to_string(answers.max_jobs));
   if (answers.max_gpus > 0) limits.push_back("grptres=gres/gpu=" + std::to_string(answers.max_gpus));
   if (limits.empty()) return out;
-  out.push_back(
-      {"sacctmgr", "-Q", "-i", "modify", "user", users, "where", "account=" + answers.account, "set"});
+  out.push_back({"sacctmgr", "-i", "modify", "user", users, "where", "account=" + answers.account, "set"});
   out.back().insert(out.back().end(), limits.begin(), limits.end());
   return out;
 }
