@@ -18,6 +18,7 @@ enum class Helper : uint8_t {
   kTask,              // precedes a task's program
   kContainer,         // precedes a program that runs in a container
   kChainPart,         // one part of a chain of runs, in its job
+  kFarmWorker,        // takes cases of a farm and runs them, in its job
   kStagedScript,      // stages a job's data, then runs its script
   kTmpImageTemplate,  // makes the file that jobs' directories are copied from
   kPrologProgram,     // runs one prolog or epilog
@@ -49,6 +50,8 @@ constexpr std::string_view helper_name(Helper helper) {
       return "container";
     case Helper::kChainPart:
       return "chain-part";
+    case Helper::kFarmWorker:
+      return "farm-worker";
     case Helper::kStagedScript:
       return "staged-script";
     case Helper::kTmpImageTemplate:

@@ -1,0 +1,50 @@
+// The jobs of a farm: submitted so that each submission happens once, whoever dies meanwhile, and followed.
+// One thread; blocking.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "engine/engine.h"
+#include "farm/retry_rule.h"
+#include "farm/wishes.h"
+#include "farming/journal.h"
+
+namespace minke::model {
+class JobRecord;
+}  // namespace minke::model
+
+namespace minke::farming {
+
+// A job of an earlier try, of which nobody wrote down the number: by the mark that its key left in its
+// comment (16 bytes). 0: there is none, or this cluster knows keys itself.
+Result<uint32_t> find_submitted(engine::Engine& cluster, const std::string& key);
+
+struct JobOrder {
+  uint32_t jobs = 1;
+  uint32_t level = 0;       // of memory: twice as much for each
+  std::string other_than;   // a node's name; empty: any
+  uint32_t minutes = 0;     // where the farm's request does not say; 0: the cluster's own
+  uint64_t memory_mib = 0;  // of level 0, where the request does not say; 0: not known
+};
+// Outside of a turn. Returns the job's number.
+Result<uint32_t> submit_jobs(engine::Engine& cluster, Journal& journal, const JobOrder& order);
+
+// Completes submissions that were cut short.
+Status complete_submissions(engine::Engine& cluster, Journal& journal);
+
+struct FarmJobs {
+  std::vector<farm::Present> present;
+  uint64_t queued = 0, running = 0;
+};
+// What the cluster knows of a farm's jobs; accounts for workers whose jobs have ended.
+Result<FarmJobs> follow_jobs(engine::Engine& cluster, Journal& journal, const farm::RetryRule& rule);
+
+// Cancels them; those that run only where `running`.
+Status cancel_jobs(engine::Engine& cluster, Journal& journal, bool running);
+
+}  // namespace minke::farming

@@ -1,0 +1,439 @@
+#include "farming/worker.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <deque>
+#include <optional>
+
+#include "farm/cut_off.h"
+#include "farming/case_process.h"
+#include "farming/reclaim.h"
+#include "farming/worker_files.h"
+
+namespace minke::farming {
+namespace {
+
+constexpr int64_t kSyncEveryUs = 1'000'000;
+constexpr int64_t kLookForCutOffUs = 5'000'000;
+constexpr int64_t kForDiskUs = 1'000'000;
+
+int64_t clock_us(clockid_t clock) {
+  timespec now{};
+  ::clock_gettime(clock, &now);
+  return int64_t{now.tv_sec} * 1'000'000 + now.tv_nsec / 1000;
+}
+
+sigset_t watched_signals() {
+  sigset_t signals;
+  ::sigemptyset(&signals);
+  for (const int one : {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGUSR1}) ::sigaddset(&signals, one);
+  return signals;
+}
+
+struct Slot {
+  pid_t pid = 0;  // 0: free
+  farm::Outcome outcome;
+  int64_t began_us = 0;  // of the monotonic clock
+};
+
+class Worker {
+ public:
+  Worker(const WorkerSettings& settings, Cases& cases, Journal& journal)
+      : settings_(settings), cases_(cases), journal_(journal), slots_(settings.slots) {}
+
+  Status join();
+  Status work();
+  Status leave();
+  void end_cases();
+  WorkerEnd end() const {
+    return {why_.value_or(Farewell::kNoneLeft), files_->tally().ended, files_->tally().ok, number_};
+  }
+
+ private:
+  farm::Seeker seeker() const { return {settings_.level, settings_.host}; }
+  Status fill();
+  Result<bool> claim();
+  Status claim_in_turn();
+  Status find_cut_off();
+  Status put_retries_back();
+  uint64_t at_once() const;
+  bool has_time() const;
+  Status start(uint16_t slot, uint64_t number, uint32_t attempt);
+  Status wait_for_some();
+  Status reap();
+  Status close(uint16_t slot, int status, const rusage& usage);
+  Status finish(uint16_t slot);
+  void heed(int signal);
+  Status record(const farm::Outcome& outcome);
+  void count_for_guard(const farm::Outcome& outcome);
+  void say_disk_is_full(const Error& error);
+
+  const WorkerSettings& settings_;
+  Cases& cases_;
+  Journal& journal_;
+  std::optional<WorkerFiles> files_;
+  CaseStarter starter_;
+  uint32_t number_ = 0;
+  std::vector<Slot> slots_;
+  uint32_t busy_ = 0;
+  std::deque<farm::Range> queue_;  // taken, not started
+  std::vector<farm::Entry> retries_;
+  uint64_t started_ = 0, short_ones_ = 0, long_ones_ = 0;
+  uint64_t oom_kills_ = 0;
+  int64_t synced_us_ = 0, looked_for_cut_off_us_ = 0;
+  bool told_to_stop_ = false, disk_is_full_ = false, waits_for_disk_ = false;
+  std::optional<Farewell> why_;  // no more cases are started, and why
+};
+
+Status Worker::join() {
+  const auto turn = Turn::take(journal_);
+  if (!turn) return failure(turn.error());
+  const std::string boot = boot_id();
+  if (SharedLock::are_local(settings_.directory)) {
+    for (const auto& [other, member] : journal_.ledger().members())
+      if (!member.gone && member.boot != boot)
+        return failure(settings_.directory +
+                       ": this file system keeps locks on one machine alone, and worker " +
+                       std::to_string(other) + " is on another, " + member.host +
+                       ": run the farm on one node, or put it on a file system that is mounted with locks");
+  }
+  number_ = journal_.ledger().next_worker();
+  if (const Status alive = journal_.be_alive(number_); !alive) return alive;
+  auto files = WorkerFiles::create(settings_.directory, number_, settings_.slots, settings_.keeps_output);
+  if (!files) return failure(files.error());
+  files_ = std::move(*files);
+  farm::Entry entry;
+  entry.kind = farm::EntryKind::kWorker;
+  entry.worker = number_;
+  entry.count = settings_.slots;
+  entry.level = settings_.level;
+  entry.time = ::time(nullptr);
+  entry.text = (settings_.job.empty() ? "-" : settings_.job) + " " + settings_.host + " " + boot;
+  oom_kills_ = out_of_memory_kills();
+  return journal_.add({entry});
+}
+
+Status Worker::work() {
+  for (;;) {
+    const uint64_t before = started_;
+    waits_for_disk_ = false;
+    if (const Status filled = fill(); !filled) return filled;
+    if (busy_ == 0) {
+      if (why_ || (started_ == before && !waits_for_disk_)) return {};
+      continue;
+    }
+    if (const Status waited = wait_for_some(); !waited) return waited;
+    if (const int64_t now = clock_us(CLOCK_MONOTONIC); now - synced_us_ >= kSyncEveryUs) {
+      synced_us_ = now;
+      if (const Status synced = files_->sync(); !synced) say_disk_is_full(synced.error());
+    }
+  }
+}
+
+// Starts cases in all free slots.
+Status Worker::fill() {
+  for (uint16_t slot = 0; slot < slots_.size() && !why_; ++slot) {
+    if (slots_[slot].pid != 0) continue;
+    if (settings_.most_cases != 0 && started_ >= settings_.most_cases) why_ = Farewell::kEnough;
+    if (!has_time()) why_ = Farewell::kNoTime;
+    if (why_) return {};
+    if (queue_.empty()) {
+      const auto claimed = claim();
+      if (!claimed) return failure(claimed.error());
+      if (!*claimed) return {};
+    }
+    if (const Status room = files_->make_room(slots_.size()); !room) {
+      say_disk_is_full(room.error());
+      return {};
+    }
+    farm::Range& range = queue_.front();
+    const uint64_t number = range.first;
+    const uint32_t attempt = range.attempt;
+    ++range.first;
+    if (--range.count == 0) queue_.pop_front();
+    if (const Status begun = start(slot, number, attempt); !begun) return begun;
+  }
+  return {};
+}
+
+// False: nothing for now.
+Result<bool> Worker::claim() {
+  Status done;
+  {
+    const auto turn = Turn::take(journal_);
+    done = turn ? claim_in_turn() : Status(failure(turn.error()));
+  }
+  if (!done && (done.error().code == ENOSPC || done.error().code == EDQUOT)) {
+    say_disk_is_full(done.error());
+    return false;
+  }
+  if (!done) return failure(done.error());
+  return !queue_.empty();
+}
+
+Status Worker::claim_in_turn() {
+  if (const auto self = journal_.ledger().members().find(number_);
+      self == journal_.ledger().members().end() || self->second.gone)
+    return failure("worker " + std::to_string(number_) +
+                   " was taken for dead: its file system lost its locks");
+  if (const Status back = put_retries_back(); !back) return back;
+  if (const Status found = find_cut_off(); !found) return found;
+  if (journal_.ledger().stopped()) {
+    why_ = Farewell::kFarmStopped;
+    return {};
+  }
+  if (!has_time()) {
+    why_ = Farewell::kNoTime;
+    return {};
+  }
+  auto next = journal_.ledger().next(seeker(), at_once());
+  if (!next) {
+    const auto dead = account_for_the_dead(journal_, settings_.rule, number_);
+    if (!dead) return failure(dead.error());
+    if (*dead > 0) next = journal_.ledger().next(seeker(), at_once());
+  }
+  if (!next) return {};
+  farm::Entry entry;
+  entry.kind = farm::EntryKind::kTake;
+  entry.worker = number_;
+  entry.first = next->first;
+  entry.count = next->count;
+  entry.attempt = next->attempt;
+  entry.time = ::time(nullptr);
+  if (const Status taken = journal_.add({entry}); !taken) return taken;
+  queue_.push_back(*next);
+  return {};
+}
+
+uint64_t Worker::at_once() const {
+  farm::Share share;
+  const farm::Tally& tally = files_->tally();
+  if (tally.ended > 0) share.mean_run_us = std::max<uint64_t>(1, tally.run_us / tally.ended);
+  share.slots = settings_.slots;
+  share.left = journal_.ledger().left_for(seeker());
+  share.workers = 0;
+  for (const auto& [number, member] : journal_.ledger().members()) share.workers += member.gone ? 0 : 1;
+  share.pace_us = std::max<uint64_t>(1'000'000, share.workers * 20'000);
+  uint64_t cases = farm::cases_at_once(share);
+  if (settings_.guard_cases > tally.ended) cases = std::min<uint64_t>(cases, settings_.slots);
+  if (settings_.most_cases != 0) cases = std::min(cases, settings_.most_cases - started_);
+  return cases;
+}
+
+// In a turn. From the run times of all workers, when twice as many cases have ended as at the last time.
+Status Worker::find_cut_off() {
+  const farm::Ledger& ledger = journal_.ledger();
+  const int64_t now = clock_us(CLOCK_MONOTONIC);
+  if (settings_.end_time == 0 ||
+      !farm::wants_cut_off(ledger.cases() - ledger.fresh(), ledger.cut_off_from()) ||
+      (looked_for_cut_off_us_ != 0 && now - looked_for_cut_off_us_ < kLookForCutOffUs))
+    return {};
+  looked_for_cut_off_us_ = now;
+  uint64_t done = 0;
+  for (const auto& [number, member] : ledger.members()) {
+    const auto tally =
+        number == number_ ? Result<farm::Tally>(files_->tally()) : tally_of(settings_.directory, number);
+    if (!tally) return failure(tally.error());
+    done += tally->ended;
+  }
+  if (!farm::wants_cut_off(done, ledger.cut_off_from())) return {};
+  std::vector<uint64_t> run_times;
+  for (const auto& [number, member] : ledger.members()) {
+    const Status read = for_each_outcome(settings_.directory, number, 0, [&](const farm::Outcome& outcome) {
+      run_times.push_back(outcome.run_us);
+    });
+    if (!read) return read;
+  }
+  if (run_times.empty()) return {};
+  farm::Entry entry;
+  entry.kind = farm::EntryKind::kCutOff;
+  entry.count = farm::cut_off_mark(done);
+  entry.first = farm::longest_eighth(std::move(run_times));
+  return journal_.add({entry});
+}
+
+bool Worker::has_time() const {
+  if (settings_.end_time == 0) return true;
+  const int64_t left_us = settings_.end_time * 1'000'000 - clock_us(CLOCK_REALTIME);
+  return left_us > static_cast<int64_t>(journal_.ledger().cut_off_us().value_or(0));
+}
+
+Status Worker::put_retries_back() {
+  if (retries_.empty()) return {};
+  if (const Status added = journal_.add(retries_); !added) return added;
+  retries_.clear();
+  return {};
+}
+
+Status Worker::start(uint16_t slot, uint64_t number, uint32_t attempt) {
+  Slot& place = slots_[slot];
+  place.outcome = {};
+  place.outcome.number = number;
+  place.outcome.attempt = attempt;
+  place.outcome.slot = slot;
+  place.outcome.started_ms = clock_us(CLOCK_REALTIME) / 1000;
+  place.outcome.output_at = files_->output_size(slot);
+  place.began_us = clock_us(CLOCK_MONOTONIC);
+  ++started_;
+  if (const Status begun = files_->began(slot, {number, attempt, place.outcome.started_ms}); !begun)
+    return begun;
+  const auto command = cases_.command(number, attempt, slot);
+  const auto pid =
+      command ? starter_.start(*command, files_->output(slot)) : Result<pid_t>(failure(command.error()));
+  if (pid) {
+    place.pid = *pid;
+    ++busy_;
+    return {};
+  }
+  std::fprintf(stderr, "case %llu: %s\n", static_cast<unsigned long long>(number),
+               pid.error().message.c_str());
+  place.outcome.ending = farm::Ending::kNotStarted;
+  place.outcome.code = pid.error().code;
+  return finish(slot);
+}
+
+Status Worker::wait_for_some() {
+  static const sigset_t signals = watched_signals();
+  const timespec patience{1, 0};
+  const int signal = ::sigtimedwait(&signals, nullptr, &patience);
+  if (signal > 0) heed(signal);
+  return reap();
+}
+
+Status Worker::reap() {
+  for (;;) {
+    int status = 0;
+    rusage usage{};
+    const pid_t pid = ::wait4(-1, &status, WNOHANG, &usage);
+    if (pid <= 0) return {};
+    for (uint16_t slot = 0; slot < slots_.size(); ++slot) {
+      if (slots_[slot].pid != pid) continue;
+      if (const Status closed = close(slot, status, usage); !closed) return closed;
+      break;
+    }
+  }
+}
+
+Status Worker::close(uint16_t slot, int status, const rusage& usage) {
+  Slot& place = slots_[slot];
+  farm::Outcome& outcome = place.outcome;
+  // What it left behind must not write into the output of the next case.
+  if (settings_.keeps_output) ::kill(-place.pid, SIGKILL);
+  place.pid = 0;
+  --busy_;
+  outcome.run_us = static_cast<uint64_t>(clock_us(CLOCK_MONOTONIC) - place.began_us);
+  outcome.output_bytes = files_->output_size(slot) - outcome.output_at;
+  outcome.max_rss_kib = static_cast<uint32_t>(usage.ru_maxrss);
+  outcome.ending = WIFSIGNALED(status) ? farm::Ending::kSignalled : farm::Ending::kExited;
+  outcome.code = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
+  const bool killed = outcome.code == SIGKILL + (WIFSIGNALED(status) ? 0 : 128);
+  if (!outcome.ok() && told_to_stop_) outcome.ending = farm::Ending::kStopped;
+  if (killed) {
+    const uint64_t kills = out_of_memory_kills();
+    if (kills > oom_kills_) outcome.ending = farm::Ending::kOutOfMemory;
+    oom_kills_ = kills;
+  }
+  return finish(slot);
+}
+
+Status Worker::finish(uint16_t slot) {
+  farm::Outcome& outcome = slots_[slot].outcome;
+  const farm::Decision decision = farm::decide(settings_.rule, outcome, settings_.level);
+  outcome.again = decision.again;
+  if (const Status recorded = record(outcome); !recorded) return recorded;
+  if (decision.again) {
+    retries_.push_back({farm::EntryKind::kRetry, number_, outcome.number, 1, outcome.attempt + 1,
+                        decision.level, ::time(nullptr), decision.other_host ? settings_.host : ""});
+  }
+  count_for_guard(outcome);
+  return {};
+}
+
+// Until there is room for it: what has ended must not be forgotten.
+Status Worker::record(const farm::Outcome& outcome) {
+  for (;;) {
+    const Status recorded = files_->ended(outcome);
+    if (recorded) return {};
+    if (recorded.error().code != ENOSPC && recorded.error().code != EDQUOT) return recorded;
+    say_disk_is_full(recorded.error());
+  }
+}
+
+void Worker::count_for_guard(const farm::Outcome& outcome) {
+  if (settings_.guard_cases == 0) return;
+  const bool is_short = static_cast<double>(outcome.run_us) < settings_.guard_seconds * 1e6;
+  ++(is_short ? short_ones_ : long_ones_);
+  if (long_ones_ == 0 && short_ones_ == settings_.guard_cases && !why_) why_ = Farewell::kGuard;
+}
+
+void Worker::heed(int signal) {
+  if (signal == SIGCHLD) return;
+  if (!why_) why_ = Farewell::kStopped;
+  if (signal == SIGUSR1) return;
+  told_to_stop_ = true;
+  for (const Slot& slot : slots_)
+    if (slot.pid != 0) ::kill(-slot.pid, SIGTERM);
+}
+
+// Says it once, and waits for a while.
+void Worker::say_disk_is_full(const Error& error) {
+  if (!disk_is_full_)
+    std::fprintf(stderr, "farm: %s; no case is started until there is room\n", error.message.c_str());
+  disk_is_full_ = waits_for_disk_ = true;
+  static const sigset_t signals = watched_signals();
+  const timespec patience{kForDiskUs / 1'000'000, 0};
+  const int signal = ::sigtimedwait(&signals, nullptr, &patience);
+  if (signal > 0) heed(signal);
+}
+
+// After an error: nothing of this worker goes on once others may take its cases.
+void Worker::end_cases() {
+  for (Slot& slot : slots_) {
+    if (slot.pid == 0) continue;
+    ::kill(-slot.pid, SIGKILL);
+    while (::waitpid(slot.pid, nullptr, 0) < 0 && errno == EINTR) {
+    }
+    slot.pid = 0;
+  }
+}
+
+Status Worker::leave() {
+  if (const Status synced = files_->sync(); !synced) return synced;
+  const auto turn = Turn::take(journal_);
+  if (!turn) return failure(turn.error());
+  const auto self = journal_.ledger().members().find(number_);
+  if (self == journal_.ledger().members().end() || self->second.gone) return {};
+  std::vector<farm::Entry> entries = retries_;
+  for (const farm::Range& range : queue_) {
+    entries.push_back({farm::EntryKind::kReturn, number_, range.first, range.count, range.attempt,
+                       range.attempt == 0 ? 0 : settings_.level, ::time(nullptr), ""});
+  }
+  entries.push_back({farm::EntryKind::kGone, number_, 0, 0, 0, 0, ::time(nullptr), ""});
+  return journal_.add(entries);
+}
+
+}  // namespace
+
+Result<WorkerEnd> run_worker(const WorkerSettings& settings, Cases& cases) {
+  auto journal = Journal::open(settings.directory);
+  if (!journal) return failure(journal.error());
+  const sigset_t signals = watched_signals();
+  ::sigprocmask(SIG_BLOCK, &signals, nullptr);
+  Worker worker(settings, cases, *journal);
+  if (const Status joined = worker.join(); !joined) return failure(joined.error());
+  if (const Status worked = worker.work(); !worked) {
+    worker.end_cases();
+    return failure(worked.error());
+  }
+  if (const Status left = worker.leave(); !left) return failure(left.error());
+  return worker.end();
+}
+
+}  // namespace minke::farming
