@@ -260,6 +260,22 @@ def test_glost(cluster):
         assert len((cluster.work / "ran").read_text().splitlines()) == 40
 
 
+def test_what_glost_has_left(cluster):
+    """glost_filter.sh on a log: by status, whole reports, and the commands of a list that are left."""
+    cluster.environment["HOME"] = str(cluster.directory)
+    cluster.run("minke", "software", "scan", check=0)
+    reports = [(0, "a"), (3, "b : c"), (10, "d"), (0, "e # 2")]
+    log = "".join(f"#executed by process\t1 in 0.10s\twith status\t{status} : {command}\n" for status, command in reports)
+    (cluster.work / "log").write_text("master is 0 , nb slaves: 2\n" + log + "#executed by process\t2 in 1s\tkilled by signal\t9 : f\n")
+    (cluster.work / "list").write_text("a\nb : c\nd\ne # 1\ne # 2\nf\n")
+    arguments = ["log", "-n log", "-s 10 log", "-nA log", "-R list log", "-s 0 -R list log"]
+    job = cluster.submit("module load glost\n" + "".join(f"glost_filter.sh {one}; echo --\n" for one in arguments) + "glost_filter.sh -z log; echo $?")
+    said = cluster.output(job).split("--\n")
+    assert said[:3] == ["a\nb : c\nd\ne # 2\nf\n", "b : c\nd\nf\n", "d\n"]
+    assert said[3].count("#executed by process") == 3 and said[4:6] == ["e # 1\n", "b : c\nd\ne # 1\nf\n"]
+    assert said[6].endswith("2\n") and "usage: glost_filter.sh" in said[6]
+
+
 @pytest.mark.machine(nodes=2, cpus=2, memory=3000)
 def test_torchrun(cluster):
     """Four processes on two nodes find each other, and add up their ranks. Debian's torch starts them with --redirects alone."""

@@ -43,6 +43,61 @@ done
 exit 0
 )sh";
 
+// What a log of reports says of a list's commands. The options are GLOST's.
+constexpr char kFilter[] = R"sh(#!/bin/bash
+# The commands that glost_launch has reported, by how they ended; or those of a list that are left.
+# Made by minke software scan.
+usage() {
+  echo 'usage: glost_filter.sh [-l|-H|-n|-s STATUS] [-A|-X] [-C] [-R LIST] LOG...
+  -l  all commands that were executed (the default)
+  -H  all, with those that failed highlighted
+  -n  those whose status is not 0
+  -s  those with this status, a regular expression
+  -A  the whole report; -X  the command alone (the default)
+  -C  in colour
+  -R  of this list, the commands that are not among them: what is left to do'
+}
+select=. whole= colour= list=
+while getopts ahlHns:AXCR: option; do
+  case $option in
+    h) usage; exit 0 ;;
+    a | l) select=. ;;
+    H) select=. colour=failed ;;
+    n) select='[1-9]|signal' ;;
+    s) select="^($OPTARG)\$" ;;
+    A) whole=1 ;;
+    X) whole= ;;
+    C) colour=${colour:-all} ;;
+    R) list=$OPTARG ;;
+    *) usage >&2; exit 2 ;;
+  esac
+done
+shift $((OPTIND - 1))
+[ $# -gt 0 ] || { usage; exit 0; }
+[ -z "$list" ] || [ -z "$whole" ] || { echo 'glost_filter.sh: -R shows commands alone: without -A' >&2; exit 1; }
+for file in "$@" ${list:+"$list"}; do
+  [ -r "$file" ] || { echo "glost_filter.sh: $file: it cannot be read" >&2; exit 1; }
+done
+export select whole colour list
+exec awk '
+  BEGIN { select = ENVIRON["select"]; list = ENVIRON["list"]; colour = ENVIRON["colour"] }
+  FILENAME == list && list != "" { if (!($0 in done)) print; next }
+  !/^#executed by process/ { next }
+  {
+    at = index($0, " : ")
+    head = substr($0, 1, at - 1); command = substr($0, at + 3)
+    status = head
+    if (sub(/^.*killed by signal[ \t]*/, "", status)) status = "signal " status
+    else sub(/^.*status[ \t]*/, "", status)
+    if (status !~ select) next
+    done[command] = 1
+    if (list != "") next
+    text = ENVIRON["whole"] ? $0 : command
+    if (colour == "all" || (colour == "failed" && status != "0")) text = "\033[31m" text "\033[0m"
+    print text
+  }' "$@" ${list:+"$list"}
+)sh";
+
 }  // namespace
 
 Found glost() {
@@ -52,6 +107,7 @@ Found glost() {
   one.description = "glost_launch, Minke's own: the commands of a list on whichever task of srun is free";
   one.property = "tools";
   one.links["glost_launch"] = kScript;
+  one.links["glost_filter.sh"] = kFilter;
   return one;
 }
 

@@ -101,6 +101,11 @@ elseif mode() == "load" then
 end
 )lua";
 
+constexpr char kMetaFarm[] = R"lua(-- Made by minke software scan.
+help("META-Farm's commands: farm_init.run, submit.run, resubmit.run, query.run ... They are Minke's own, on PATH anyway.\n")
+whatis("Description: META-Farm, many cases in few jobs")
+)lua";
+
 // Follows conda's own lines.
 constexpr char kCondaWarning[] = R"lua(
 if mode() == "load" and not (os.getenv("CONDA_PKGS_DIRS") and (os.getenv("CONDA_ENVS_DIRS") or os.getenv("CONDA_ENVS_PATH"))) then
@@ -233,6 +238,7 @@ Status write_module_tree(const std::string& home, const std::vector<Found>& foun
       !written)
     return written;
   if (const Status written = write("httpproxy", "1.0", kHttpProxy); !written) return written;
+  if (const Status written = write("meta-farm", "1.0.3", kMetaFarm); !written) return written;
   std::string list;
   for (Found one : found) {
     list += one.name + "/" + one.version + "\t" + one.program + "\n";
