@@ -11,11 +11,11 @@ import traceback
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from context import Context  # noqa: E402
-from parts import (array, confinement, core, environments, memory, on_slurm, passes, portal, rest, sacct,  # noqa: E402
+from parts import (array, confinement, core, environments, farm, memory, on_slurm, passes, portal, rest, sacct,  # noqa: E402
                    simulate, singles, squeue, srun, storage, submit, under_attack)
 from report import Report  # noqa: E402
 
-PARTS = (array, confinement, singles, srun, squeue, on_slurm, sacct, submit, rest, memory, core, passes, simulate,
+PARTS = (array, farm, confinement, singles, srun, squeue, on_slurm, sacct, submit, rest, memory, core, passes, simulate,
          storage, environments, portal, under_attack)
 PEERS = ("xargs", "parallel", "tsp", "slurm")
 
@@ -40,6 +40,8 @@ def main() -> int:
     parser.add_argument("--simulated-jobs", type=int, default=1_000_000, help="jobs of the largest replay")
     parser.add_argument("--small-files", type=int, default=200_000, help="files of the tree that storage works on")
     parser.add_argument("--large-file-mib", type=int, default=1024, help="size of each of its two large files")
+    parser.add_argument("--farm-cases", type=int, default=100_000, help="cases of a farm that do nothing")
+    parser.add_argument("--large-farm-cases", type=int, default=1_000_000, help="cases of a farm whose memory is measured")
     parser.add_argument("--rest-seconds", type=int, default=20)
     parser.add_argument("--attack-seconds", type=int, default=60, help="how long each attack lasts")
     parser.add_argument("--quick", action="store_true", help="a tenth of everything, once: a look, not a measurement")
@@ -52,7 +54,7 @@ def main() -> int:
         options.repeats = 1
         options.attack_seconds = min(options.attack_seconds, 5)
         for name in ("jobs", "slurm_jobs", "steps", "slurm_steps", "queued", "slurm_queued", "submissions", "memory_jobs", "core_jobs",
-                     "finished_jobs", "small_files", "large_file_mib"):
+                     "finished_jobs", "farm_cases", "large_farm_cases", "small_files", "large_file_mib"):
             setattr(options, name, max(20, getattr(options, name) // 10))
 
     report = Report()

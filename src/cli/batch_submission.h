@@ -2,6 +2,8 @@
 // One thread; blocking.
 #pragma once
 
+#include <string>
+
 #include "base/result.h"
 #include "engine/engine.h"
 #include "submit/job_request.h"

@@ -41,12 +41,25 @@ inline constexpr const char* kLinkNames[] = {"minke",
                                              "diskusage_report",
                                              "shownicerquota.pl",
                                              "lfs",
-                                             "setrpaths.sh"};
+                                             "setrpaths.sh",
+                                             "farm_init.run",
+                                             "submit.run",
+                                             "resubmit.run",
+                                             "list.run",
+                                             "query.run",
+                                             "kill.run",
+                                             "prune.run",
+                                             "Status.run",
+                                             "clean.run",
+                                             "task.run",
+                                             "autojob.run"};
 
 // The commands that are not Slurm's own, and that work on a real Slurm, too.
 inline constexpr const char* kBesideSlurm[] = {
-    "minke",   "sq",        "seff",     "sqsub",        "sqjobs",          "sqkill",
-    "sqhosts", "sqsuspend", "sqresume", "avail_wheels", "diskusage_report"};
+    "minke",      "sq",           "seff",     "sqsub",        "sqjobs",           "sqkill",
+    "sqhosts",    "sqsuspend",    "sqresume", "avail_wheels", "diskusage_report", "farm_init.run",
+    "submit.run", "resubmit.run", "list.run", "query.run",    "kill.run",         "prune.run",
+    "Status.run", "clean.run",    "task.run", "autojob.run"};
 
 // Makes <home>/bin with a link for each command, pointing to the program that runs; corrects those
 // that point elsewhere.

@@ -11,6 +11,8 @@
 #include "base/version.h"
 #include "cli/chain.h"
 #include "cli/commands.h"
+#include "cli/farm/farm.h"
+#include "cli/farm/meta.h"
 #include "cli/grow.h"
 #include "cli/slurm_programs.h"
 #include "cli/software.h"
@@ -18,6 +20,7 @@
 #include "cli/sweep.h"
 #include "cli/wheels.h"
 #include "config/site_variables.h"
+#include "farming/farm_worker.h"
 #include "helpers/programs.h"
 #include "helpers/prolog_program.h"
 #include "helpers/say_to_owner.h"
@@ -67,6 +70,7 @@ constexpr Command kCommands[] = {
     {"sattach", minke::cli::sattach_main},
     {"chain", minke::cli::chain_main},
     {minke::os::helper_name(minke::os::Helper::kChainPart), minke::helpers::chain_part_main},
+    {minke::os::helper_name(minke::os::Helper::kFarmWorker), minke::farming::farm_worker_main},
     {"avail_wheels", minke::cli::avail_wheels_main},
     {"modulecmd", minke::cli::modulecmd_main},
     {"storage", minke::cli::storage_main},
@@ -88,6 +92,19 @@ constexpr Command kCommands[] = {
     {"shownicerquota.pl", minke::cli::shownicerquota_main},
     {"lfs", minke::cli::lfs_main},
     {"setrpaths.sh", minke::cli::setrpaths_main},
+    {"farm", minke::cli::farm_main},
+    {"farm_init.run", minke::cli::farm_init_main},
+    {"submit.run", minke::cli::submit_run_main},
+    {"resubmit.run", minke::cli::resubmit_run_main},
+    {"list.run", minke::cli::list_run_main},
+    {"query.run", minke::cli::query_run_main},
+    {"queue.run", minke::cli::query_run_main},
+    {"kill.run", minke::cli::kill_run_main},
+    {"prune.run", minke::cli::prune_run_main},
+    {"Status.run", minke::cli::status_run_main},
+    {"clean.run", minke::cli::clean_run_main},
+    {"task.run", minke::cli::task_run_main},
+    {"autojob.run", minke::cli::autojob_run_main},
 };
 
 const Command* find(std::string_view name) {

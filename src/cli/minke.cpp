@@ -47,6 +47,7 @@ std::string unknown_command(const CLI::App& app, const std::string& word) {
 void add_names_of_main(CLI::App& app) {
   app.add_subcommand("chain", "a job script in parts, for work longer than a time limit");
   app.add_subcommand("sweep", "search for hyperparameters: sweep files as W&B has them");
+  app.add_subcommand("farm", "many cases as one piece of work, in few jobs");
   app.add_subcommand("grow", "the same cluster on more machines, by a real Slurm");
   app.add_subcommand("storage", "what is on the disks");
   app.add_subcommand("cp", "copy files and trees, complete and on the disk when it says so");

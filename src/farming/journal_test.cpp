@@ -128,7 +128,7 @@ TEST(Reclaim, EachCaseOfTheDeadIsInOnePlace) {
   const Directory directory;
   Journal journal = farm_of_a_dead_worker(directory, boot_id());
   const auto turn = Turn::take(journal);
-  const auto dead = account_for_the_dead(journal, {.times = 1});
+  const auto dead = account_for_the_dead(journal, {1, {}, true, 0});
   ASSERT_TRUE(dead) << dead.error().message;
   EXPECT_EQ(*dead, 1u);
   const auto& waiting = journal.ledger().waiting();
@@ -145,7 +145,7 @@ TEST(Reclaim, ALostCaseIsLeftAloneWhereTheRuleSaysSo) {
   const Directory directory;
   Journal journal = farm_of_a_dead_worker(directory, boot_id());
   const auto turn = Turn::take(journal);
-  ASSERT_TRUE(account_for_the_dead(journal, {.times = 1, .lost = false}));
+  ASSERT_TRUE(account_for_the_dead(journal, {1, {}, false, 0}));
   EXPECT_FALSE(journal.ledger().waiting().contains(3));
   EXPECT_EQ(journal.ledger().lost_for_good(), 1u);
 }
@@ -188,7 +188,8 @@ TEST(WorkerFiles, SumsAreThoseOfAllRecords) {
     outcome.code = i % 10 == 0 ? 1 : 0;
     ASSERT_TRUE(files->make_room(1));
     ASSERT_TRUE(files->ended(outcome));
-    if (i == 60) ASSERT_TRUE(files->sync());
+    if (i != 60) continue;
+    ASSERT_TRUE(files->sync());
   }
   const auto tally = tally_of(directory.path(), 1);
   ASSERT_TRUE(tally);

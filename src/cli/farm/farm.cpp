@@ -1,0 +1,390 @@
+#include "cli/farm/farm.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <ctime>
+#include <filesystem>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "api/machine.pb.h"
+#include "cli/farm/farm_report.h"
+#include "cli/farm/farm_request.h"
+#include "engine/fetch.h"
+#include "engine/open.h"
+#include "farm/sizing.h"
+#include "farming/farm_directory.h"
+#include "farming/farm_jobs.h"
+#include "model/cluster.pb.h"
+#include "text/number.h"
+#include "view/output.h"
+
+namespace minke::cli {
+namespace {
+
+constexpr char kUsage[] =
+    "Usage: minke farm run [TABLE | - | --glob PATTERN] [options] [sbatch's options] [-- COMMAND …]\n"
+    "       minke farm status|result|stop [DIRECTORY]    minke farm log CASE [DIRECTORY]\n"
+    "       minke farm wait|retry [DIRECTORY]            minke farm add TABLE [DIRECTORY]\n"
+    "\n"
+    "Runs a command for each case of a table, in jobs which take cases until none is left.\n"
+    "In the command, {} is the case, {name} a column, {#} the case's number. Without a command each line of\n"
+    "the table is one, for the shell.\n"
+    "\n"
+    "  --dir DIRECTORY      where the farm is kept (default: TABLE's name and .farm)\n"
+    "  --form FORM          lines, csv, tsv or jsonl (default: by the table's name)\n"
+    "  --jobs N             so many jobs (default: as the first cases' times and the cluster suggest)\n"
+    "  --at-once N          cases at once in a job (default: one for each GPU, or each CPU)\n"
+    "  --cpus-per-case N    CPUs of a case, by which that is counted (default: 1)\n"
+    "  --retry N            run a case that fails again, N times at most\n"
+    "  --retry-codes LIST   only after these exit codes: 75,130-137\n"
+    "  --no-retry-lost      leave a case alone that was lost with its job or node\n"
+    "  --more-memory N      after \"out of memory\" with twice the memory, N times at most\n"
+    "  --detach             do not wait for the end\n"
+    "\n"
+    "docs/farms.md has examples.\n";
+
+constexpr uint64_t kCasesToSize = 8;
+constexpr int64_t kSecondsToSize = 20;
+constexpr uint32_t kFirstMinutes = 60;
+constexpr uint64_t kMostJobs = 998;
+
+int complain(const Error& error) {
+  view::print_error("minke farm", error.message);
+  return 1;
+}
+
+// The farm that is meant: named, or the only one in the working directory.
+Result<std::string> directory_of(const std::optional<std::string>& given) {
+  std::error_code problem;
+  namespace fs = std::filesystem;
+  if (given) {
+    const fs::path path = fs::absolute(*given, problem).lexically_normal();
+    std::string text = path.string();
+    while (text.size() > 1 && text.back() == '/') text.pop_back();
+    return text;
+  }
+  std::vector<std::string> found;
+  for (const auto& entry : fs::directory_iterator(".", problem))
+    if (fs::exists(entry.path() / "farm.json", problem))
+      found.push_back(fs::absolute(entry.path()).lexically_normal());
+  if (found.size() == 1) return found.front();
+  return failure(found.empty() ? "there is no farm in this directory: name it"
+                               : "there are several farms in this directory: name one");
+}
+
+struct OpenFarm {
+  std::string directory;
+  farming::FarmSettings settings;
+  farming::Journal journal;
+};
+Result<OpenFarm> open_farm(const std::optional<std::string>& given) {
+  const auto directory = directory_of(given);
+  if (!directory) return failure(directory.error());
+  auto settings = farming::read_settings(*directory);
+  if (!settings) return failure(settings.error());
+  auto journal = farming::Journal::open(*directory);
+  if (!journal) return failure(journal.error());
+  if (const Status read = journal->look(); !read) return failure(read.error());
+  return OpenFarm{*directory, std::move(*settings), std::move(*journal)};
+}
+
+// How many jobs of `cpus` CPUs the nodes have room for, now and at all.
+farm::Means means_of(engine::Engine& cluster, uint32_t cpus) {
+  farm::Means means;
+  means.most_jobs = kMostJobs;
+  const auto nodes = engine::fetch_nodes(cluster);
+  if (!nodes || cpus == 0) return means;
+  for (const model::NodeRecord* node : nodes->records) {
+    if (node->state() != model::NODE_IDLE) continue;
+    means.all_jobs += node->cpus() / cpus;
+    means.free_jobs += (node->cpus() - std::min(node->cpus(), node->allocated_cpus())) / cpus;
+  }
+  return means;
+}
+
+uint32_t at_once_of(const farm::Ledger& ledger) {
+  return ledger.members().empty() ? 1 : ledger.members().begin()->second.slots;
+}
+
+// Follows a farm: submits what it lacks, until nothing of it runs or waits.
+class Driver {
+ public:
+  Driver(OpenFarm& farm, engine::Engine& cluster) : farm_(farm), cluster_(cluster) {
+    const auto self = cluster.identity();
+    is_slurm_ = self && self->product == "Slurm";
+  }
+
+  // The first jobs of a farm, or those of one that stands still.
+  Status begin();
+  Status watch();
+
+ private:
+  Status submit(uint32_t jobs, uint32_t minutes, const farm::Wish& wish);
+  uint32_t jobs_for(const farm::Wish& wish) const;
+  Status grow();
+  Status tend();
+
+  OpenFarm& farm_;
+  engine::Engine& cluster_;
+  bool is_slurm_ = false, is_sized_ = false;
+  int64_t began_ = std::time(nullptr);
+};
+
+Status Driver::submit(uint32_t jobs, uint32_t minutes, const farm::Wish& wish) {
+  for (uint32_t left = jobs; left > 0;) {
+    farming::JobOrder order;
+    order.jobs = std::min(left, 1000u);
+    order.level = wish.level;
+    order.other_than = wish.other_than;
+    order.minutes = minutes;
+    const auto job = farming::submit_jobs(cluster_, farm_.journal, order);
+    if (!job) return failure(job.error());
+    std::fprintf(stderr, "minke farm: job %u: %u %s%s\n", *job, order.jobs, order.jobs == 1 ? "job" : "jobs",
+                 wish.level > 0 ? " with more memory" : "");
+    left -= order.jobs;
+  }
+  return {};
+}
+
+// As many as were asked for; of what needs more memory, or another node, there is seldom much.
+uint32_t Driver::jobs_for(const farm::Wish& wish) const {
+  if (wish.level > 0 || !wish.other_than.empty()) return 1;
+  return static_cast<uint32_t>(std::clamp<uint64_t>(wish.cases, 1, std::max(1u, farm_.settings.jobs)));
+}
+
+Status Driver::begin() {
+  const auto jobs = farming::follow_jobs(cluster_, farm_.journal, farm_.settings.rule);
+  if (!jobs) return failure(jobs.error());
+  is_sized_ = farm_.settings.jobs > 0 || !farm_.journal.ledger().submissions().empty();
+  for (const farm::Wish& wish : farm::wishes(farm_.journal.ledger(), jobs->present)) {
+    if (const Status done = submit(jobs_for(wish), kFirstMinutes, wish); !done) return done;
+  }
+  return {};
+}
+
+// Once, when the first cases have shown how long they take.
+Status Driver::grow() {
+  const auto now = farming::survey(farm_.journal);
+  if (!now) return failure(now.error());
+  const bool long_enough = now->tally.ended > 0 && std::time(nullptr) - began_ >= kSecondsToSize;
+  if (now->tally.ended < kCasesToSize && !long_enough) return {};
+  is_sized_ = true;
+  if (now->left == 0) return {};
+  farm::Needs needs;
+  needs.mean_us = std::max<uint64_t>(1, now->tally.run_us / now->tally.ended);
+  needs.longest_us = now->tally.longest_us;
+  needs.cases = now->left;
+  needs.at_once = at_once_of(farm_.journal.ledger());
+  const farm::Size size =
+      farm::size_farm(needs, means_of(cluster_, needs.at_once * farm_.settings.cpus_per_case));
+  std::string why;
+  for (const std::string& reason : size.reasons) why += (why.empty() ? "" : "; ") + reason;
+  std::fprintf(stderr, "minke farm: %s\n", why.c_str());
+  if (size.jobs < 2) return {};
+  return submit(static_cast<uint32_t>(size.jobs - 1), static_cast<uint32_t>(size.minutes), {});
+}
+
+Status Driver::tend() {
+  const auto jobs = farming::follow_jobs(cluster_, farm_.journal, farm_.settings.rule);
+  if (!jobs) return failure(jobs.error());
+  for (const farm::Wish& wish : farm::wishes(farm_.journal.ledger(), jobs->present))
+    if (const Status done = submit(jobs_for(wish), kFirstMinutes, wish); !done) return done;
+  return {};
+}
+
+Status Driver::watch() {
+  using std::chrono::steady_clock;
+  ProgressReport report(farm_.directory);
+  auto tended = steady_clock::now();
+  uint64_t left_before = 0;
+  for (;;) {
+    const auto began = steady_clock::now();
+    const auto now = farming::survey(farm_.journal);
+    if (!now) return failure(now.error());
+    report.show(*now);
+    const bool over =
+        now->stopped ? now->workers == 0 : now->ok + now->failed >= now->cases && now->workers == 0;
+    if (over) return {};
+    if (!is_sized_)
+      if (const Status done = grow(); !done) return done;
+    // A controller is not asked more than once in 30 s; sooner where all workers are gone and cases are left.
+    const auto pause = std::chrono::seconds(is_slurm_                                       ? 30
+                                            : now->workers == 0 && now->left == left_before ? 2
+                                                                                            : 10);
+    if (steady_clock::now() - tended >= pause) {
+      tended = steady_clock::now();
+      left_before = now->left;
+      if (const Status done = tend(); !done) report.say(done.error().message);
+    }
+    const auto cost = steady_clock::now() - began;
+    std::this_thread::sleep_for(std::max<steady_clock::duration>(std::chrono::milliseconds(200), 20 * cost));
+  }
+}
+
+int follow(OpenFarm& farm, bool detach) {
+  const auto cluster = engine::open();
+  if (!cluster) return complain(cluster.error());
+  Driver driver(farm, **cluster);
+  if (const Status begun = driver.begin(); !begun) return complain(begun.error());
+  if (detach) return 0;
+  if (const Status watched = driver.watch(); !watched) return complain(watched.error());
+  const auto end = farming::survey(farm.journal);
+  if (!end) return complain(end.error());
+  print_summary(*end);
+  return end->failed == 0 && end->left == 0 ? 0 : 1;
+}
+
+int run(int argc, char** argv) {
+  auto request = read_farm_request(argc, argv);
+  if (!request) return complain(request.error());
+  if (request->detach && request->settings.jobs == 0)
+    return complain({0, "--detach needs --jobs: the number of jobs is found while the farm is watched"});
+  farming::NewFarm farm;
+  farm.settings = request->settings;
+  farm.table_name = request->table.empty()  ? request->glob
+                    : request->table == "-" ? "standard input"
+                                            : request->table;
+  farm.lines = request->table.empty() ? lines_of_glob(request->glob) : lines_of_file(request->table);
+  farm.request = std::move(request->job_request);
+  const auto cases = farming::make_farm(request->directory, std::move(farm));
+  if (!cases) return complain(cases.error());
+  std::fprintf(stderr, "minke farm: %llu cases in %s\n", static_cast<unsigned long long>(*cases),
+               request->directory.c_str());
+  auto opened = open_farm(request->directory);
+  if (!opened) return complain(opened.error());
+  return follow(*opened, request->detach);
+}
+
+using Arguments = std::vector<std::string>;
+
+std::optional<std::string> word_at(const Arguments& words, size_t i) {
+  return i < words.size() ? std::optional<std::string>(words[i]) : std::nullopt;
+}
+
+int status(const Arguments& words) {
+  auto farm = open_farm(word_at(words, 0));
+  if (!farm) return complain(farm.error());
+  const auto now = farming::survey(farm->journal);
+  if (!now) return complain(now.error());
+  print_status(farm->directory, *now);
+  return 0;
+}
+
+int stop(Arguments words) {
+  const auto flag = std::find(words.begin(), words.end(), "--now");
+  const bool at_once = flag != words.end();
+  if (at_once) words.erase(flag);
+  auto farm = open_farm(word_at(words, 0));
+  if (!farm) return complain(farm.error());
+  {
+    const auto turn = farming::Turn::take(farm->journal);
+    if (!turn) return complain(turn.error());
+    const Status told = farm->journal.add({{farm::EntryKind::kStop, 0, 0, 0, 0, 0, std::time(nullptr), ""}});
+    if (!told) return complain(told.error());
+  }
+  const auto cluster = engine::open();
+  if (!cluster) return complain(cluster.error());
+  if (const Status done = farming::cancel_jobs(**cluster, farm->journal, at_once); !done)
+    return complain(done.error());
+  std::printf("no case is started any more%s; minke farm retry goes on with what is left\n",
+              at_once ? "" : ", and those that run end by themselves");
+  return 0;
+}
+
+int add(Arguments words) {
+  if (words.empty()) return complain({0, "which table? minke farm add TABLE [DIRECTORY]"});
+  auto farm = open_farm(word_at(words, 1));
+  if (!farm) return complain(farm.error());
+  Result<uint64_t> added = 0;
+  {
+    const auto turn = farming::Turn::take(farm->journal);
+    if (!turn) return complain(turn.error());
+    added = farming::add_cases(farm->journal, farm->settings, words[0], lines_of_file(words[0]));
+  }
+  if (!added) return complain(added.error());
+  std::printf("%llu cases more\n", static_cast<unsigned long long>(*added));
+  return follow(*farm, true);
+}
+
+// The cases that failed for good run again, as one more attempt.
+int retry(Arguments words) {
+  auto farm = open_farm(word_at(words, 0));
+  if (!farm) return complain(farm.error());
+  const auto cluster = engine::open();
+  if (!cluster) return complain(cluster.error());
+  const auto jobs = farming::follow_jobs(**cluster, farm->journal, farm->settings.rule);
+  if (!jobs) return complain(jobs.error());
+  uint64_t again = 0;
+  {
+    const auto turn = farming::Turn::take(farm->journal);
+    if (!turn) return complain(turn.error());
+    const auto states = farming::case_states(farm->journal);
+    if (!states) return complain(states.error());
+    std::vector<farm::Entry> entries;
+    if (farm->journal.ledger().stopped())
+      entries.push_back({farm::EntryKind::kGoOn, 0, 0, 0, 0, 0, std::time(nullptr), ""});
+    for (const farming::CaseState& state : *states) {
+      if (!state.ended || state.waits || state.outcome.ok() || state.outcome.again) continue;
+      const uint64_t number = static_cast<uint64_t>(&state - states->data()) + 1;
+      entries.push_back(
+          {farm::EntryKind::kRetry, 0, number, 1, state.outcome.attempt + 1, 0, std::time(nullptr), ""});
+      ++again;
+    }
+    if (const Status told = farm->journal.add(entries); !told) return complain(told.error());
+  }
+  std::printf("%llu cases run again\n", static_cast<unsigned long long>(again));
+  return follow(*farm, true);
+}
+
+// Follows a farm that somebody else began, or whose own process has died.
+int wait(Arguments words) {
+  auto farm = open_farm(word_at(words, 0));
+  if (!farm) return complain(farm.error());
+  return follow(*farm, false);
+}
+
+int log(Arguments words) {
+  const auto number = text::parse_unsigned(words.empty() ? "" : words[0]);
+  if (!number || *number == 0) return complain({0, "which case? minke farm log CASE [DIRECTORY]"});
+  auto farm = open_farm(word_at(words, 1));
+  if (!farm) return complain(farm.error());
+  if (const Status printed = print_log(farm->journal, *number); !printed) return complain(printed.error());
+  return 0;
+}
+
+int result(Arguments words) {
+  auto farm = open_farm(word_at(words, 0));
+  if (!farm) return complain(farm.error());
+  if (const Status printed = print_results(farm->journal, farm->settings); !printed)
+    return complain(printed.error());
+  return 0;
+}
+
+}  // namespace
+
+int farm_main(int argc, char** argv) {
+  const std::string verb = argc > 1 ? argv[1] : "--help";
+  const bool asks = verb == "--help" || verb == "-h" || (argc > 2 && std::string_view(argv[2]) == "--help");
+  if (asks) {
+    view::write_out(kUsage);
+    return argc > 1 ? 0 : 2;
+  }
+  if (verb == "run") return run(argc - 1, argv + 1);
+  const Arguments words(argv + 2, argv + argc);
+  if (verb == "status") return status(words);
+  if (verb == "wait") return wait(words);
+  if (verb == "log") return log(words);
+  if (verb == "retry") return retry(words);
+  if (verb == "add") return add(words);
+  if (verb == "stop") return stop(words);
+  if (verb == "result") return result(words);
+  return complain({0, "there is no minke farm " + verb + "; see minke farm --help"});
+}
+
+}  // namespace minke::cli

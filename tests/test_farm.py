@@ -1,0 +1,209 @@
+"""minke farm: many cases as one piece of work."""
+import csv
+import io
+import json
+import os
+import signal
+
+import pytest
+
+from cluster import poll
+import processes
+
+MINKE_ONLY = True
+pytestmark = pytest.mark.machine(nodes=2, cpus=2)
+
+
+def farm(cluster, *options, check=0, command=None, input=None):
+    words = ["minke", "farm", "run", *options, *(["--", *command] if command else [])]
+    done = cluster.run(*words, input=input)
+    assert done.returncode == check, f"{words}: {done.returncode}\n{done.stdout}\n{done.stderr}"
+    return done
+
+
+def table(cluster, lines, name="cases") -> str:
+    (cluster.work / name).write_text("".join(f"{line}\n" for line in lines))
+    return name
+
+
+def results(cluster, *arguments) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(cluster.run("minke", "farm", "result", *arguments, check=0).stdout)))
+
+
+def workers(cluster) -> list[int]:
+    return [pid for pid in processes.all_processes() if "farm-worker" in processes.command_line(pid)
+            and processes.environment(pid).get("MINKE_HOME") == str(cluster.home)]
+
+
+def test_each_case_runs_once(cluster):
+    done = farm(cluster, table(cluster, range(1, 501)), "--jobs", "3", command=["sh", "-c", 'echo "$0" >> ran; echo out $0', "{}"])
+    assert done.stdout == "500 cases: 500 ok, 0 failed\n"
+    assert sorted((cluster.work / "ran").read_text().split(), key=int) == [str(i) for i in range(1, 501)]
+    assert cluster.run("minke", "farm", "log", "77", check=0).stdout == "out 77\n"
+    rows = results(cluster)
+    assert len(rows) == 500 and rows[76]["case"] == "77" and rows[76]["state"] == "ok" and rows[76]["attempts"] == "1"
+    assert len(list((cluster.work / "cases.farm").iterdir())) < 40  # packed, not a file for each
+
+
+def test_failures_are_told_by_kind(cluster):
+    done = farm(cluster, table(cluster, ["exit 0", "exit 3", "kill -9 $$", "exit 3"]), "--jobs", "1", check=1)
+    assert done.stdout == "4 cases: 1 ok, 3 failed\n"
+    said = cluster.run("minke", "farm", "status", check=0).stdout
+    assert "exit code 2, signal 1" in said
+    assert [row["end"] for row in results(cluster)] == ["exit code 0", "exit code 3", "signal 9", "exit code 3"]
+    assert "case 3: signal 9" in cluster.run("minke", "farm", "log", "3").stderr
+
+
+def test_no_shell_reads_what_a_table_says(cluster):
+    wild = ["$(touch hacked)", "; touch hacked", "`touch hacked`", "' \" \\", "-n", "*"]
+    farm(cluster, table(cluster, wild), "--jobs=1", command=["printf", "%s\\n", "[{}]"])
+    assert [cluster.run("minke", "farm", "log", str(i + 1)).stdout for i in range(len(wild))] == [f"[{one}]\n" for one in wild]
+    assert not (cluster.work / "hacked").exists()
+
+
+@pytest.mark.parametrize("name, lines", [
+    ("t.csv", ["lr,name", '0.1,"a, b"', "0.2,c"]), ("t.tsv", ["lr\tname", "0.1\ta, b", "0.2\tc"]),
+    ("t.jsonl", [json.dumps({"lr": 0.1, "name": "a, b"}), json.dumps({"name": "c", "lr": 0.2})])])
+def test_columns_have_names(cluster, name, lines):
+    farm(cluster, table(cluster, lines, name), "--jobs=1", command=["echo", "{#} {name} at {lr}"])
+    assert cluster.run("minke", "farm", "log", "1").stdout == "1 a, b at 0.1\n"
+    rows = results(cluster)
+    assert [(row["lr"], row["name"]) for row in rows] == [("0.1", "a, b"), ("0.2", "c")]
+
+
+def test_cases_are_files_or_standard_input(cluster):
+    (cluster.work / "in").mkdir()
+    for name in ("a.txt", "b.txt"):
+        (cluster.work / "in" / name).touch()
+    farm(cluster, "--glob", "in/*.txt", "--jobs=1", "--dir=files", command=["echo", "{/.}"])
+    assert cluster.run("minke", "farm", "log", "2", "files").stdout == "b\n"
+    farm(cluster, "-", "--jobs=1", "--dir=given", command=["echo", "got", "{}"], input="x\ny z\n")
+    assert cluster.run("minke", "farm", "log", "2", "given").stdout == "got y z\n"
+
+
+def test_retries_follow_their_rule(cluster):
+    """Case 1 succeeds the third time; case 2 fails with a code that is not named."""
+    lines = ["n=$(cat tries 2>/dev/null || echo 0); echo $((n+1)) > tries; [ $n -ge 2 ] || exit 75", "exit 1"]
+    done = farm(cluster, table(cluster, lines), "--jobs=1", "--retry", "5", "--retry-codes", "75", check=1)
+    assert done.stdout == "2 cases: 1 ok, 1 failed\n"
+    assert [(row["state"], row["attempts"]) for row in results(cluster)] == [("ok", "3"), ("failed", "1")]
+
+
+def test_failed_cases_run_again_when_asked(cluster):
+    farm(cluster, table(cluster, ["test -e mended", "true", "false"]), "--jobs=1", check=1)
+    (cluster.work / "mended").touch()
+    assert "2 cases run again" in cluster.run("minke", "farm", "retry", check=0).stdout
+    poll(lambda: [row["state"] for row in results(cluster)] == ["ok", "ok", "failed"]
+         and [row["attempts"] for row in results(cluster)] == ["2", "1", "2"], 30, "the second run")
+    assert "ok        2\nfailed    1\n" in cluster.run("minke", "farm", "status").stdout
+
+
+def test_cases_are_added(cluster):
+    farm(cluster, table(cluster, ["a", "b"]), "--jobs=1", command=["echo", "{}"])
+    table(cluster, ["c"], "more")
+    assert "1 cases more" in cluster.run("minke", "farm", "add", "more", check=0).stdout
+    poll(lambda: [row["state"] for row in results(cluster)] == ["ok"] * 3, 30, "the third case")
+
+
+def test_a_stopped_farm_goes_on(cluster):
+    farm(cluster, table(cluster, ["sleep 600"] + ["true"] * 5), "--jobs=1", "--at-once=1", "--detach")
+    poll(lambda: "running   1" in cluster.run("minke", "farm", "status").stdout, 30, "the first case")
+    cluster.run("minke", "farm", "stop", "--now", check=0)
+    poll(lambda: not workers(cluster), 30, "the end of the worker")
+    (cluster.work / "cases.farm/table").write_text("true\n" * 6)
+    cluster.run("minke", "farm", "retry", check=0)
+    poll(lambda: [row["state"] for row in results(cluster)] == ["ok"] * 6, 30, "the rest")
+
+
+def test_the_number_of_jobs_is_found(cluster):
+    done = farm(cluster, table(cluster, ["sleep 0.3"] * 60))
+    assert "cases are" in done.stderr and "of work for one job" in done.stderr and done.stdout == "60 cases: 60 ok, 0 failed\n"
+
+
+@pytest.mark.parametrize("victim", ["worker", "job"])
+def test_what_is_killed_runs_again(cluster, victim):
+    """kill -9 of a worker, and of its whole job, while it runs a case; the farm's own process sees that others follow."""
+    lines = ["echo began >> first; [ $(wc -l < first) -gt 1 ] || sleep 600"] + [f"echo {i} >> ran" for i in range(50)]
+    running = cluster.start("minke", "farm", "run", table(cluster, lines), "--jobs=1", "--at-once=1")
+    poll(lambda: (cluster.work / "first").exists(), 30, "the first case")
+    if victim == "worker":
+        os.kill(workers(cluster)[0], signal.SIGKILL)
+    else:
+        cluster.run("scancel", cluster.queue(format="%i")[0], check=0)
+    out, errors = running.communicate(timeout=200)
+    assert out == "51 cases: 51 ok, 0 failed\n", errors
+    assert sorted((cluster.work / "ran").read_text().split(), key=int) == [str(i) for i in range(50)]
+    assert results(cluster)[0]["attempts"] == "2"
+
+
+def test_the_farms_own_process_may_die(cluster):
+    farm(cluster, table(cluster, ["sleep 0.05"] * 60), "--jobs=2", "--detach")
+    poll(lambda: len([row for row in results(cluster) if row["state"] == "ok"]) == 60, 60, "the end")
+
+
+def test_a_lost_case_is_left_alone_where_the_rule_says_so(cluster):
+    lines = ["echo began >> first; sleep 600"] + ["true"] * 5
+    running = cluster.start("minke", "farm", "run", table(cluster, lines), "--jobs=1", "--at-once=1", "--no-retry-lost")
+    poll(lambda: (cluster.work / "first").exists(), 30, "the first case")
+    os.kill(workers(cluster)[0], signal.SIGKILL)
+    assert running.communicate(timeout=200)[0] == "6 cases: 5 ok, 1 failed\n"
+    assert (cluster.work / "first").read_text() == "began\n" and results(cluster)[0]["end"] == "lost with its job"
+
+
+def test_memory_is_doubled(cluster):
+    """As the kernel's killer leaves it: the case ends by SIGKILL, and its control group has counted it."""
+    limit = cluster.run("sh", "-c", "cat /sys/fs/cgroup/cgroup.controllers").stdout
+    if "memory" not in limit or os.geteuid() != 0 or not os.access("/sys/fs/cgroup", os.W_OK):
+        pytest.skip("no memory controller here")
+    hog = 'python3 -c "x = bytearray(150 << 20); print(len(x))"'
+    done = cluster.run("minke", "farm", "run", table(cluster, [hog, "true"]), "--jobs=1", "--mem=100M", "--at-once=1", "--more-memory=2")
+    if "150" not in done.stdout and "2 ok" in done.stdout and results(cluster)[0]["attempts"] == "1":
+        pytest.skip("memory is not limited here")
+    assert done.stdout == "2 cases: 2 ok, 0 failed\n", done.stderr
+    assert results(cluster)[0]["attempts"] == "2"
+
+
+@pytest.mark.parametrize("options, command, problem", [
+    (["nowhere"], ["echo"], "nowhere: No such file or directory"),
+    ([], ["echo"], "which cases?"),
+    (["cases", "--jobs=0"], ["echo"], "--jobs is a number from 1 to"),
+    (["cases", "--retry-codes=x", "--jobs=1"], ["echo"], "exit codes are numbers up to 255"),
+    (["cases", "--array=1-3"], ["echo"], "--array is not for farms"),
+    (["cases", "--nonsense"], ["echo"], "--nonsense"),
+    (["cases", "--form=xml"], ["echo"], "a table is lines, csv, tsv or jsonl"),
+    (["cases"], ["echo", "{lr"], "a { without its }"),
+    (["empty"], ["echo"], "empty has no cases"),
+    (["t.csv"], ["echo"], "t.csv, line 3: it has 1 columns, and the first line has 2"),
+    (["t.jsonl"], ["echo"], "t.jsonl, line 2: it is not JSON"),
+    (["cases", "--detach"], ["echo"], "--detach needs --jobs"),
+    (["cases", "t.csv"], ["echo"], "one table, and not also t.csv")])
+def test_wrong_requests_are_named(cluster, options, command, problem):
+    table(cluster, ["a"])
+    table(cluster, [], "empty")
+    table(cluster, ["a,b", "1,2", "3"], "t.csv")
+    table(cluster, ["{}", "{"], "t.jsonl")
+    assert problem in farm(cluster, *options, check=1, command=command).stderr
+    assert not cluster.queue() and not list(cluster.work.glob("*.farm*"))
+
+
+def test_a_column_that_is_missing_fails_its_case(cluster):
+    farm(cluster, table(cluster, ['{"a": 1}', '{"b": 2}'], "t.jsonl"), "--jobs=1", check=1, command=["echo", "{a}"])
+    assert [row["state"] for row in results(cluster)] == ["ok", "failed"]
+    log = "".join(path.read_text() for path in (cluster.work / "t.farm/jobs").iterdir())
+    assert "case 2 has no column a; it has b" in log
+
+
+def test_a_program_that_is_not_there_fails_every_case(cluster):
+    done = farm(cluster, table(cluster, ["a", "b"]), "--jobs=1", check=1, command=["./nowhere", "{}"])
+    assert done.stdout == "2 cases: 0 ok, 2 failed\n"
+    assert results(cluster)[0]["end"] == "cannot be started: No such file or directory"
+
+
+def test_a_farm_is_named_where_it_is_not_clear(cluster):
+    assert "there is no farm in this directory" in cluster.run("minke", "farm", "status").stderr
+    for name in ("one", "two"):
+        farm(cluster, table(cluster, ["a"]), "--jobs=1", f"--dir={name}", command=["echo"])
+    assert "several farms" in cluster.run("minke", "farm", "status").stderr
+    assert "1 of 1 cases" in cluster.run("minke", "farm", "status", "two", check=0).stdout
+    assert "is there already" in farm(cluster, "cases", "--dir=one", check=1, command=["echo"]).stderr
+    assert "no case 7" in cluster.run("minke", "farm", "log", "7", "one").stderr
