@@ -281,12 +281,6 @@ with minke.Sweep(space) as sweep:
 """)
     environment = {"PYTHONPATH": str(ROOT / "python")}
     assert work.run("/usr/bin/python3", "loop.py", "dies", env=environment).returncode == -9
-    # Its server goes on until it is ended: the directory says who it is.
-    poll(lambda: work.run("minke", "sweep", "status", "own", "--json").returncode == 0)
-    server = next(int(pid.name) for pid in pathlib.Path("/proc").iterdir() if pid.name.isdigit() and
-                  b"sweep\0serve" in (pid / "cmdline").read_bytes() and os.readlink(pid / "cwd") == str(work.work))
-    os.kill(server, signal.SIGKILL)
-    poll(lambda: not pathlib.Path(f"/proc/{server}/cwd").exists() or pathlib.Path(f"/proc/{server}/stat").read_text().split()[2] == "Z")
     done = work.run("/usr/bin/python3", "loop.py", "lives", env=environment, check=0)
     value, error = done.stdout.splitlines()
     assert -0.2 < float(value) <= 0 and "trial 20 is not being trained" in error

@@ -52,17 +52,27 @@ class Sweep:
                 json.dump(dict(sweep), file)
             directory = directory or f"sweeps/{sweep.get('name', 'sweep')}"
             sweep = self._made
-        words = [self._program(), "sweep", "serve", str(sweep)]
+        words = [self._program(), "sweep", "serve", "--until-input-ends", str(sweep)]
         for option, value in (("--directory", directory), ("--trials", trials), ("--seed", seed)):
             words += [option, str(value)] if value is not None else []
-        self._server = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        assert self._server.stdout and self._server.stderr
-        place = self._server.stdout.readline().strip()
-        if not place:
+        self._connect(self._start(words))
+
+    def _start(self, words: "list[str]") -> pathlib.Path:
+        """The directory of the sweep, once it is served. The server of a program that died just now may end a little later."""
+        deadline = time.monotonic() + 10
+        while True:
+            self._server = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            assert self._server.stdout and self._server.stderr
+            place = self._server.stdout.readline().strip()
+            if place:
+                return pathlib.Path(place).parent
             message = self._server.stderr.read().strip()
-            self.close()
-            raise Error(message or "minke sweep serve ended")
-        self._connect(pathlib.Path(place).parent)
+            self._server.communicate()
+            self._server = None
+            if "steers" not in message or time.monotonic() > deadline:
+                self.close()
+                raise Error(message or "minke sweep serve ended")
+            time.sleep(0.1)
 
     @staticmethod
     def _program() -> str:

@@ -1,5 +1,6 @@
 #include "cli/sweep.h"
 
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -43,6 +44,7 @@ struct SweepOptions {
   std::vector<std::string> sbatch;
   uint64_t trials = 0, jobs = 0, seed = 0;
   bool json = false;
+  bool until_input_ends = false;  // serve
 };
 
 int fail(const std::string& message) {
@@ -198,7 +200,13 @@ int serve(const SweepOptions& options) {
     view::write_out((*record)->directory() + "/socket\n");
     std::fflush(stdout);
   };
-  const Status served = sweep::serve(**record, ready, [] { return interrupted.load(); });
+  const auto over = [&] {
+    pollfd input{STDIN_FILENO, POLLIN, 0};
+    char byte = 0;
+    return interrupted.load() ||
+           (options.until_input_ends && ::poll(&input, 1, 0) > 0 && ::read(STDIN_FILENO, &byte, 1) <= 0);
+  };
+  const Status served = sweep::serve(**record, ready, over);
   return served ? 0 : complain(served.error());
 }
 
@@ -300,6 +308,9 @@ void add_beginning(CLI::App& app, SweepOptions& options, int& exit_code, bool wi
   command->add_option("-d,--directory", options.directory, "where it is kept (default: sweeps/NAME)");
   command->add_option("-n,--trials", options.trials, "at most so many trials");
   command->add_option("--seed", options.seed, "another one gives another search (default: 1)");
+  if (!with_jobs)
+    command->add_flag("--until-input-ends", options.until_input_ends,
+                      "end with standard input: with the program that started it");
   if (with_jobs) {
     command
         ->add_option("-p,--param", options.words.parameters,
