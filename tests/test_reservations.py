@@ -469,3 +469,43 @@ def test_deleted_by_its_name_alone(cluster):
     assert "too many arguments" in cluster.run("scontrol", "delete", "reservation", "r1", "r2", check=1).stderr
     cluster.run("scontrol", "delete", "reservation", "r1", check=0)
     assert "No reservations" in cluster.run("scontrol", "show", "reservation").stdout
+
+
+@pytest.mark.minke_only
+@pytest.mark.machine(nodes=2, cpus=4, gpus="a100:2")
+def test_gpus_of_nodes(cluster):
+    me, later = f"users={user()}", ("starttime=now+3600", "duration=10")
+
+    def place(*words) -> tuple[str, str, str]:
+        create(cluster, "reservationname=r", *later, me, *words)
+        fields = shown(cluster, "r")
+        cluster.run("scontrol", "delete", "reservationname=r", check=0)
+        return fields["Nodes"], fields["CoreCnt"], fields["TRES"]
+    assert place("TRES=gres/gpu=1") == ("n1", "4", "cpu=4,gres/gpu=1")
+    assert place("TRES=gres/gpu=3") == ("n[1-2]", "8", "cpu=8,gres/gpu=3")
+    assert place("TRES=cpu=2,gres/gpu:a100=2") == ("n1", "2", "cpu=2,gres/gpu:a100=2")
+    assert place("TRES=gres/gpu=2", "nodecnt=2") == ("n[1-2]", "8", "cpu=8,gres/gpu=2")
+    assert place("TRESPerNode=gres/gpu=1", "nodecnt=2") == ("n[1-2]", "2", "cpu=2,gres/gpu=2")
+    assert place("TRESPerNode=cpu=2,gres/gpu=1", "nodes=n2") == ("n2", "2", "cpu=2,gres/gpu=1")
+    for words, says in (("TRES=gres/gpu=5", "Requested nodes are busy"), ("TRES=gres/nosuch=1", "Invalid Trackable RESource"),
+                        ("TRES=gres/gpu=0", "Invalid Trackable RESource")):
+        assert says in create(cluster, *later, me, words, check=1).stderr
+
+
+@pytest.mark.minke_only
+@pytest.mark.machine(nodes=1, cpus=4, gpus="a100:3")
+def test_gpus_are_held_for_the_jobs_of_a_reservation(cluster):
+    create(cluster, "reservationname=r", "starttime=now", "duration=60", f"users={user()}", "TRES=cpu=2,gres/gpu=1")
+    options = ("-Q", "-n1", "--mem=10", "-t", "5", "--immediate=2")
+    others = cluster.start("srun", *options, "--gres=gpu:2", "sh", "-c", "echo ready; exec sleep 600")
+    assert others.stdout.readline() == "ready\n"
+    assert cluster.run("srun", *options, "--gres=gpu:1", "true").returncode != 0
+    assert cluster.run("srun", *options, "--reservation=r", "--gres=gpu:2", "true").returncode != 0
+    seen = cluster.run("srun", *options, "--reservation=r", "--gres=gpu:1", "sh", "-c", "echo $CUDA_VISIBLE_DEVICES", check=0)
+    assert seen.stdout == "0\n"  # the only one that its task sees
+    own = cluster.submit("sleep 600", "--reservation=r", "--gres=gpu:1", "--mem=10")
+    cluster.wait_state(own, "RUNNING")
+    assert cluster.run("srun", *options, "--reservation=r", "--gres=gpu:1", "true").returncode != 0
+    assert cluster.run("srun", *options, "--reservation=r", "true", check=0)
+    others.terminate()
+    others.wait()

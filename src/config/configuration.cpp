@@ -26,6 +26,7 @@
 #include "model/job_terms.pb.h"
 #include "model/mail.pb.h"
 #include "model/proxy.pb.h"
+#include "model/shards.h"
 #include "node/gpu_probe.h"
 #include "node/gpus.pb.h"
 #include "os/files.h"
@@ -215,7 +216,7 @@ void read_rights(Table& table, Configuration& config) {
 // `shards` is the number for each GPU, if the node has none of its own.
 void read_gpus(Table& table, GpuConfiguration& gpus, uint32_t& shards) {
   table.boolean("discover", [&](bool v) { gpus.discover = v; });
-  table.number("shards_per_gpu", 1, sched::MachineLayout::kMaxDevices,
+  table.number("shards_per_gpu", 1, model::kShardsOfGpu,
                [&](int64_t v) { shards = static_cast<uint32_t>(v); });
   table.text("library", gpus.driver.library);
   table.text("device_directory", gpus.driver.devices);

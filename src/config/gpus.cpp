@@ -35,7 +35,8 @@ void give(NodeRecord& node, std::vector<GpuDevice> devices, std::string& problem
   }
   if (shards == 0 || devices.empty()) return;
   if (shards * devices.size() > sched::MachineLayout::kMaxDevices) {
-    problem = "node " + node.name() + ": no shards, for a node can have 64 at most";
+    problem = "node " + node.name() + ": no shards, for a node can have " +
+              std::to_string(sched::MachineLayout::kMaxDevices) + " at most";
     return;
   }
   model::Gres& gres = *node.add_gres();
@@ -57,7 +58,8 @@ void give_gpus(Configuration& config, const node::GpuReport& machine) {
                           std::to_string(reading.device().number()) + ": " + reading.problem();
   }
   if (all.size() > sched::MachineLayout::kMaxDevices) {
-    config.gpu_problem = "only the first 64 GPU devices are used";
+    config.gpu_problem =
+        "only the first " + std::to_string(sched::MachineLayout::kMaxDevices) + " GPU devices are used";
     all.resize(sched::MachineLayout::kMaxDevices);
   }
   if (config.gpus_of_nodes.empty()) {

@@ -8,6 +8,7 @@
 #include "config/table.h"
 #include "model/cluster.pb.h"
 #include "model/job_terms.pb.h"
+#include "model/shards.h"
 #include "sched/layout.h"
 #include "text/duration.h"
 #include "text/hostlist.h"
@@ -15,6 +16,15 @@
 #include "text/tres.h"
 
 namespace minke::config {
+
+namespace {
+
+Status too_many(const std::string& devices) {
+  return failure("a node can have " + std::to_string(sched::MachineLayout::kMaxDevices) + " " + devices +
+                 " at most");
+}
+
+}  // namespace
 
 // Adds shards of all virtual GPUs; for real ones those of one, until the number of GPUs is known.
 Status add_shards(model::NodeRecord& node, uint32_t each) {
@@ -24,8 +34,7 @@ Status add_shards(model::NodeRecord& node, uint32_t each) {
     gpus += gres.name() == "gpu" ? gres.count() : 0;
   }
   if (each == 0) return {};
-  if (each * std::max(1U, gpus) > sched::MachineLayout::kMaxDevices)
-    return failure("a node can have 64 shards at most");
+  if (each * std::max(1U, gpus) > sched::MachineLayout::kMaxDevices) return too_many("shards");
   model::Gres& gres = *node.add_gres();
   gres.set_name("shard");
   gres.set_count(each * std::max(1U, gpus));
@@ -34,9 +43,11 @@ Status add_shards(model::NodeRecord& node, uint32_t each) {
 
 Status add_virtual_gres(model::NodeRecord& node, const std::vector<model::Gres>& offered) {
   for (const model::Gres& gres : offered) *node.add_gres() = gres;
-  uint32_t count = 0;
-  for (const model::Gres& gres : node.gres()) count += gres.count();
-  if (count > sched::MachineLayout::kMaxDevices) return failure("a node can have 64 GPUs at most");
+  uint64_t gpus = 0;
+  uint64_t shards = 0;
+  for (const model::Gres& gres : node.gres()) (gres.name() == "shard" ? shards : gpus) += gres.count();
+  if (gpus > sched::MachineLayout::kMaxDevices) return too_many("GPUs");
+  if (shards > sched::MachineLayout::kMaxDevices) return too_many("shards");
   if (node.gres_size() > static_cast<int>(sched::MachineLayout::kMaxPoolsPerNode))
     return failure("a node can have 16 types of GPU at most");
   node.set_virtual_gres(true);
@@ -110,7 +121,7 @@ void read_gpus(Table& table, NodeTable& given) {
     is_virtual = true;
     return add_virtual_gres(given.node, *parsed);
   });
-  table.number("shards_per_gpu", 1, sched::MachineLayout::kMaxDevices,
+  table.number("shards_per_gpu", 1, model::kShardsOfGpu,
                [&](int64_t value) { given.shards_per_gpu = static_cast<uint32_t>(value); });
   table.text("gpu_devices", [&](const std::string& text) -> Status {
     if (is_virtual) return failure("does not go together with gpus, which are virtual");

@@ -207,7 +207,7 @@ TEST(SlurmConfiguration, WhatItCannotReadItNames) {
            std::pair{"NodeName=a Colour=red", "1: Colour is not known of nodes"},
            std::pair{"NodeName=a\nNodeName=a", "2: there are two nodes a"},
            std::pair{"NodeName=a CPUs=0", "1: CPUs=0: must be"},
-           std::pair{"NodeName=a Gres=gpu:65", "1: a node can have 64 GPUs at most"},
+           std::pair{"NodeName=a Gres=gpu:513", "1: a node can have 512 GPUs at most"},
            std::pair{"PartitionName=p Nodes=a", "1: partition p names node a, which no NodeName declares"},
            std::pair{"PartitionName=p\nPartitionName=p", "2: there are two partitions p"},
            std::pair{"PartitionName=p MaxTime=soon", "1: Invalid input MaxTime=soon"},

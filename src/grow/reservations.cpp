@@ -43,7 +43,11 @@ std::string place_of(const ReservationRecord& one, const Grown& grown) {
       return machine.name == name && (!machine.is_head() || grown.head_computes);
     });
   };
-  const std::string cores = one.core_count() > 0 ? fmt::format(" CoreCnt={}", one.core_count()) : "";
+  std::string cores = one.core_count() > 0 ? fmt::format(" CoreCnt={}", one.core_count()) : "";
+  if (one.gpu_count() > 0) {
+    cores += fmt::format(" TRES=gres/gpu{}{}={}", one.gpu_type().empty() ? "" : ":", one.gpu_type(),
+                         one.gpu_count());
+  }
   if (std::all_of(names.begin(), names.end(), exists))
     return "Nodes=" + text::compress_hostlist_sorted(names) + cores;
   return {};

@@ -7,6 +7,6 @@
 
 namespace minke::model {
 
-constexpr std::uint32_t kShardsOfGpu = 64;  // at most; as many devices as a node can have of one GRES name
+constexpr std::uint32_t kShardsOfGpu = 64;  // at most
 
 }  // namespace minke::model

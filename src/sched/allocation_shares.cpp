@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 #include <vector>
 
@@ -39,7 +38,7 @@ Capacity capacity_of(const MachineLayout& layout) {
     for (const GresPool& pool : layout.pools_of(static_cast<NodeId>(id))) {
       if (layout.gres_name(pool.name) != "gpu") continue;
       capacity.rgu +=
-          accounts::rgu_of(layout.gres_kinds()[pool.kind].type).value_or(0) * std::popcount(pool.devices);
+          accounts::rgu_of(layout.gres_kinds()[pool.kind].type).value_or(0) * count_of(pool.devices);
     }
   }
   return capacity;

@@ -123,8 +123,7 @@ class Explainer {
           const GresPool& pool = layout_.pools()[p];
           const bool counts = demand.kind == kAnyKind ? pool.name == demand.name : pool.kind == demand.kind;
           if (!counts) continue;
-          count += layout_.is_shard(pool.name) ? node.shards_per_gpu
-                                               : static_cast<std::uint64_t>(std::popcount(pool.devices));
+          count += layout_.is_shard(pool.name) ? node.shards_per_gpu : pool.devices.count();
         }
         return count;
       };

@@ -13,6 +13,28 @@ std::int64_t shift_to(const Hold& hold, std::int64_t time) {
   return ((time - hold.end) / hold.period + 1) * hold.period;
 }
 
+bool counts(const Hold& hold, const GresPool& pool) {
+  return pool.name == hold.gpu_name && (hold.gpu_kind == kAnyKind || pool.kind == hold.gpu_kind);
+}
+
+// Leaves `most` of what the hold counts.
+void leave_gpus(const Hold& hold, std::span<const GresPool> pools, std::int64_t most, NodeSupply& supply) {
+  most = std::max<std::int64_t>(0, most);
+  for (std::size_t i = 0; i < pools.size(); ++i) {
+    if (!counts(hold, pools[i])) continue;
+    supply.counts[i] = static_cast<std::int32_t>(std::min<std::int64_t>(supply.counts[i], most));
+    most -= std::max(0, supply.counts[i]);
+  }
+}
+
+// Takes `count` of what the hold counts away.
+void take_gpus(const Hold& hold, std::span<const GresPool> pools, std::int64_t count, NodeSupply& supply) {
+  std::int64_t there = 0;
+  for (std::size_t i = 0; i < pools.size(); ++i)
+    if (counts(hold, pools[i])) there += std::max(0, supply.counts[i]);
+  leave_gpus(hold, pools, there - std::max<std::int64_t>(0, count), supply);
+}
+
 }  // namespace
 
 bool overlaps(const Hold& hold, std::int64_t from, std::int64_t end) {
@@ -28,8 +50,8 @@ Holds::Holds(std::vector<Hold> holds, std::vector<LicenseHold> licenses)
                    [](const Hold& a, const Hold& b) { return a.node < b.node; });
 }
 
-bool Holds::limit(NodeId node, HoldId own, std::int64_t from, std::int64_t end,
-                  const std::vector<std::int64_t>& used, NodeSupply& supply) const {
+bool Holds::limit(NodeId node, std::span<const GresPool> pools, HoldId own, std::int64_t from,
+                  std::int64_t end, const std::vector<HoldUse>& used, NodeSupply& supply) const {
   const auto first = std::lower_bound(holds_.begin(), holds_.end(), node,
                                       [](const Hold& hold, NodeId id) { return hold.node < id; });
   const bool anywhere = own == 0 || !has_nodes(own);
@@ -37,19 +59,22 @@ bool Holds::limit(NodeId node, HoldId own, std::int64_t from, std::int64_t end,
   bool is_own = anywhere;
   std::int64_t most = supply.cpus;  // that the job's own reservation leaves it
   for (auto hold = first; hold != holds_.end() && hold->node == node; ++hold) {
-    const auto left =
-        static_cast<std::int64_t>(hold->cpus) - used[static_cast<std::size_t>(hold - holds_.begin())];
+    const HoldUse& in_use = used[static_cast<std::size_t>(hold - holds_.begin())];
+    const std::int64_t left = std::int64_t{hold->cpus} - in_use.cpus;
+    const std::int64_t gpus_left = std::int64_t{hold->gpus} - in_use.gpus;
     if (hold->id == own) {
       // At no time in particular, it is enough that it ever is the reservation's.
       const bool now = end <= from || overlaps(*hold, from, from + 1);
       if (!now && !hold->flexible) continue;
       is_own = true;
       if (hold->cpus > 0 && !hold->flexible) most = std::min(most, left);
+      if (hold->gpus > 0 && !hold->flexible) leave_gpus(*hold, pools, gpus_left, supply);
       continue;
     }
     if (!overlaps(*hold, from, end)) continue;
     if (hold->cpus == 0) return false;
     supply.cpus -= std::max<std::int64_t>(0, left);
+    if (hold->gpus > 0) take_gpus(*hold, pools, gpus_left, supply);
   }
   supply.cpus = std::min(supply.cpus, most);
   if (is_own) return supply.cpus > 0;

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "sched/caps.h"
@@ -24,13 +25,23 @@ using HoldId = std::uint32_t;  // 0: of no reservation
 struct Hold {
   HoldId id = 0;
   NodeId node = 0;
-  std::uint32_t cpus = 0;    // 0: the whole node
+  std::uint32_t cpus = 0;  // 0: the whole node
+  std::uint32_t gpus = 0;  // its own jobs have no more; 0: they are not counted
+  GresNameId gpu_name = 0;
+  GresKindId gpu_kind = kAnyKind;
   std::int64_t start = 0;    // s since the epoch
   std::int64_t end = 0;      // > start
   std::int64_t period = 0;   // s; 0: once
   bool floating = false;     // start and end are s from the moment asked about; no jobs of its own
   bool flexible = false;     // its jobs may begin earlier, and use other nodes too
   bool maintenance = false;  // used to explain why a job waits
+};
+
+// What a reservation's own jobs use of a hold.
+struct HoldUse {
+  std::int64_t cpus = 0;
+  std::int64_t gpus = 0;
+  bool operator==(const HoldUse&) const = default;
 };
 
 struct LicenseHold {
@@ -47,11 +58,11 @@ class Holds {
   const std::vector<LicenseHold>& licenses() const { return licenses_; }
   bool empty() const { return holds_.empty() && licenses_.empty(); }
 
-  // Lowers `supply` of the node to what a request of reservation `own` may have in [from, end). False:
-  // nothing at all. `used`: CPUs that the reservation's own jobs use, indexed like all(). If `end` is not
-  // after `from`, no particular time is asked about.
-  bool limit(NodeId node, HoldId own, std::int64_t from, std::int64_t end,
-             const std::vector<std::int64_t>& used, NodeSupply& supply) const;
+  // Lowers `supply` of the node, which offers `pools`, to what a request of reservation `own` may have in
+  // [from, end). False: nothing at all. `used` is indexed like all(). If `end` is not after `from`, no
+  // particular time is asked about.
+  bool limit(NodeId node, std::span<const GresPool> pools, HoldId own, std::int64_t from, std::int64_t end,
+             const std::vector<HoldUse>& used, NodeSupply& supply) const;
   // How many of the license a request of reservation `own` that runs in [from, end) may not have. `used`:
   // licenses that the reservation's own jobs use, indexed like licenses().
   std::int64_t withheld(LicenseId license, HoldId own, std::int64_t from, std::int64_t end,

@@ -55,10 +55,30 @@ TEST(Holds, LicensesAlone) {
   EXPECT_EQ(holds.next_change(0), 100);
   // Its jobs may be on all nodes that nobody else holds, while it lasts.
   NodeSupply supply{.cpus = 4};
-  EXPECT_TRUE(holds.limit(1, 7, 150, 160, {0}, supply));
-  EXPECT_FALSE(holds.limit(0, 7, 150, 160, {0}, supply));
-  EXPECT_FALSE(holds.limit(1, 7, 50, 60, {0}, supply));
-  EXPECT_FALSE(holds.limit(1, 9, 150, 160, {0}, supply));  // nobody knows that one
+  EXPECT_TRUE(holds.limit(1, {}, 7, 150, 160, {{}}, supply));
+  EXPECT_FALSE(holds.limit(0, {}, 7, 150, 160, {{}}, supply));
+  EXPECT_FALSE(holds.limit(1, {}, 7, 50, 60, {{}}, supply));
+  EXPECT_FALSE(holds.limit(1, {}, 9, 150, 160, {{}}, supply));  // nobody knows that one
+}
+
+TEST(Holds, GpusOfSomeProcessors) {
+  const std::vector<GresPool> pools = {{.kind = 0, .name = 0, .devices = device_range(0, 2)},
+                                       {.kind = 1, .name = 0, .devices = device_range(2, 4)},
+                                       {.kind = 2, .name = 1, .devices = device_range(0, 8)}};
+  const auto left = [&](const Hold& hold, HoldId own, HoldUse use) {
+    NodeSupply supply{.cpus = 16};
+    supply.counts = {2, 4, 8};
+    EXPECT_TRUE(Holds({hold}).limit(0, pools, own, 150, 160, {use}, supply));
+    return std::vector<std::int64_t>{supply.cpus, supply.counts[0], supply.counts[1], supply.counts[2]};
+  };
+  Hold hold{.id = 7, .node = 0, .cpus = 4, .gpus = 3, .start = 100, .end = 200};
+  EXPECT_EQ(left(hold, 0, {}), (std::vector<std::int64_t>{12, 2, 1, 8}));
+  EXPECT_EQ(left(hold, 0, {1, 2}), (std::vector<std::int64_t>{13, 2, 3, 8}));  // of 5 that others can have
+  EXPECT_EQ(left(hold, 7, {}), (std::vector<std::int64_t>{4, 2, 1, 8}));
+  EXPECT_EQ(left(hold, 7, {1, 2}), (std::vector<std::int64_t>{3, 1, 0, 8}));
+  hold.gpu_kind = 1;
+  EXPECT_EQ(left(hold, 0, {}), (std::vector<std::int64_t>{12, 2, 1, 8}));
+  EXPECT_EQ(left(hold, 7, {}), (std::vector<std::int64_t>{4, 2, 3, 8}));
 }
 
 TEST(Holds, ChangesAndBreakpoints) {

@@ -1,11 +1,11 @@
 #include "sched/layout.h"
 
 #include <algorithm>
-#include <bit>
 #include <numeric>
 
 #include "model/cluster.pb.h"
 #include "model/error.h"
+#include "model/shards.h"
 
 namespace minke::sched {
 namespace {
@@ -24,10 +24,6 @@ auto index_of(const Items& items, Predicate predicate) -> std::optional<std::siz
   const auto found = std::find_if(items.begin(), items.end(), predicate);
   if (found == items.end()) return std::nullopt;
   return static_cast<std::size_t>(found - items.begin());
-}
-
-std::uint64_t low_bits(std::uint32_t count) {
-  return count >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
 }
 
 }  // namespace
@@ -84,7 +80,7 @@ Status MachineLayout::add_gres(const model::NodeRecord& record, LayoutNode& node
       return failure("node " + record.name() + " offers more than " + std::to_string(kMaxDevices) + " " +
                      gres.name());
     }
-    const std::uint64_t devices = low_bits(taken + gres.count()) & ~low_bits(taken);
+    const DeviceSet devices = device_range(taken, gres.count());
     taken += gres.count();
     const auto first = pools_.begin() + node.first_pool;
     const auto pool = std::find_if(first, pools_.end(), [&](const GresPool& p) { return p.kind == *kind; });
@@ -103,7 +99,7 @@ Status MachineLayout::add_gres(const model::NodeRecord& record, LayoutNode& node
   std::uint32_t shards = 0;
   for (std::uint32_t i = 0; i < node.pool_count; ++i) {
     const GresPool& pool = pools_[node.first_pool + i];
-    const auto count = static_cast<std::uint32_t>(std::popcount(pool.devices));
+    const auto count = static_cast<std::uint32_t>(count_of(pool.devices));
     if (gres_names_[pool.name] == "gpu") gpus += count;
     if (gres_names_[pool.name] == "shard") shards += count;
   }
@@ -112,24 +108,25 @@ Status MachineLayout::add_gres(const model::NodeRecord& record, LayoutNode& node
     return failure("node " + record.name() + ": " + std::to_string(shards) + " shards of " +
                    std::to_string(gpus) + " GPUs: each GPU must have as many");
   node.shards_per_gpu = shards / gpus;
+  if (node.shards_per_gpu > model::kShardsOfGpu)
+    return failure("node " + record.name() + ": a GPU can have " + std::to_string(model::kShardsOfGpu) +
+                   " shards at most");
   return {};
 }
 
-std::uint64_t MachineLayout::shards_of_gpus(NodeId node, std::uint64_t gpus) const {
+DeviceSet MachineLayout::shards_of_gpus(NodeId node, const DeviceSet& gpus) const {
   const std::uint32_t each = nodes_[node].shards_per_gpu;
-  std::uint64_t shards = 0;
-  for (; gpus != 0 && each != 0; gpus &= gpus - 1) {
-    const std::uint32_t first = static_cast<std::uint32_t>(std::countr_zero(gpus)) * each;
-    if (first < kMaxDevices) shards |= low_bits(each) << first;
-  }
+  DeviceSet shards;
+  if (each == 0) return shards;
+  each_device(gpus, [&](std::uint32_t gpu) { shards |= device_range(std::size_t{gpu} * each, each); });
   return shards;
 }
 
-std::uint64_t MachineLayout::gpus_of_shards(NodeId node, std::uint64_t shards) const {
+DeviceSet MachineLayout::gpus_of_shards(NodeId node, const DeviceSet& shards) const {
   const std::uint32_t each = nodes_[node].shards_per_gpu;
-  std::uint64_t gpus = 0;
-  for (; shards != 0 && each != 0; shards &= shards - 1)
-    gpus |= std::uint64_t{1} << static_cast<std::uint32_t>(std::countr_zero(shards)) / each;
+  DeviceSet gpus;
+  if (each == 0) return gpus;
+  each_device(shards, [&](std::uint32_t shard) { gpus.set(shard / each); });
   return gpus;
 }
 
@@ -163,8 +160,7 @@ Status MachineLayout::add_partition(const PartitionNodes& partition) {
     ++made.size;
     const LayoutNode& member = nodes_[*node];
     made.most_cpus = std::max(made.most_cpus, member.cpus);
-    made.least_memory_mib =
-        made.size == 1 ? member.memory_mib : std::min(made.least_memory_mib, member.memory_mib);
+    if (made.size == 1) made.first_memory_mib = member.memory_mib;
   }
   partitions_.push_back(std::move(made));
   return {};

@@ -16,6 +16,7 @@
 
 #include "base/result.h"
 #include "model/cluster.pb.h"
+#include "sched/device_set.h"
 #include "sched/ids.h"
 
 namespace minke::sched {
@@ -58,7 +59,7 @@ struct GresKind {
 struct GresPool {
   GresKindId kind = 0;
   GresNameId name = 0;
-  std::uint64_t devices = 0;  // bit indices run through all kinds of the name in the order offered
+  DeviceSet devices;  // numbers run through all kinds of the name in the order offered
 };
 
 struct LayoutNode {
@@ -80,12 +81,12 @@ struct LayoutPartition {
   RankSet members;
   std::uint32_t size = 0;
   std::uint32_t most_cpus = 0;         // of the node that has most
-  std::uint64_t least_memory_mib = 0;  // of the node that has least
+  std::uint64_t first_memory_mib = 0;  // of the node that it names first
 };
 
 class MachineLayout {
  public:
-  static constexpr std::uint32_t kMaxDevices = 64;  // of one GRES name on one node
+  static constexpr std::uint32_t kMaxDevices = kMostDevices;  // of one GRES name on one node
   static constexpr std::uint32_t kMaxPoolsPerNode = 16;
 
   // Fails, and names the culprit, if two nodes or partitions have one name, a partition's node does not
@@ -117,9 +118,9 @@ class MachineLayout {
   std::optional<GresKindId> find_gres_kind(GresNameId name, std::string_view type) const;
   bool is_shard(GresNameId name) const { return shard_name_ == name; }
   bool is_gpu(GresNameId name) const { return gpu_name_ == name; }
-  // Converts bit sets on a node with shards: one bit per GPU, one bit per shard.
-  std::uint64_t shards_of_gpus(NodeId node, std::uint64_t gpus) const;
-  std::uint64_t gpus_of_shards(NodeId node, std::uint64_t shards) const;
+  // On a node with shards: all shards of these GPUs, and the GPUs that these shards are of.
+  DeviceSet shards_of_gpus(NodeId node, const DeviceSet& gpus) const;
+  DeviceSet gpus_of_shards(NodeId node, const DeviceSet& shards) const;
   // The name "gpu", which --cpus-per-gpu and --mem-per-gpu count; nothing where no node has one.
   std::optional<GresNameId> gpu_name() const { return gpu_name_; }
 

@@ -22,12 +22,12 @@ TEST(MachineLayout, NamesWhatIsWrong) {
             "node n is given twice");
   EXPECT_EQ(build({testing::make_node("n", 1, 0)}, {"m"}).error().message, "partition p: there is no node m");
   EXPECT_EQ(
-      build({testing::make_node("n", 1, 0, {testing::make_gres("a", 60), testing::make_gres("b", 5)})}, {})
+      build({testing::make_node("n", 1, 0, {testing::make_gres("a", 508), testing::make_gres("b", 5)})}, {})
           .error()
           .message,
-      "node n offers more than 64 gpu");
+      "node n offers more than 512 gpu");
   EXPECT_TRUE(
-      build({testing::make_node("n", 1, 0, {testing::make_gres("a", 60), testing::make_gres("b", 4)})}, {}));
+      build({testing::make_node("n", 1, 0, {testing::make_gres("a", 508), testing::make_gres("b", 4)})}, {}));
 }
 
 TEST(Placement, SurvivesTheModelAndLosesWhatIsGone) {

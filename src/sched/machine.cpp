@@ -29,8 +29,7 @@ Machine::Machine(MachineLayout layout)
   std::uint64_t most_devices = 1;
   for (NodeId id = 0; id < nodes_.size(); ++id) {
     std::uint64_t devices = 0;
-    for (const GresPool& pool : layout_->pools_of(id))
-      devices += static_cast<std::uint64_t>(std::popcount(pool.devices));
+    for (const GresPool& pool : layout_->pools_of(id)) devices += pool.devices.count();
     most_devices = std::max(most_devices, devices);
   }
   with_free_cpus_.assign(static_cast<std::size_t>(std::bit_width(most_cpus)), RankSet(nodes_.size()));
@@ -40,10 +39,10 @@ Machine::Machine(MachineLayout layout)
     nodes_[id].free_memory_mib = static_cast<std::int64_t>(layout_->nodes()[id].memory_mib);
     count_cpus(id);
     for (const GresPool& pool : layout_->pools_of(id)) {
-      free_devices_.push_back(0);
+      free_devices_.emplace_back();
       free_device_counts_.push_back(0);
-      withheld_devices_.push_back(0);
-      held_devices_.push_back(0);
+      withheld_devices_.emplace_back();
+      held_devices_.emplace_back();
       set_free_devices(id, free_devices_.size() - 1, pool.devices);
     }
   }
@@ -121,8 +120,8 @@ void Machine::book(const Placement& placement, bool may_exceed) {
     MINKE_CHECK(may_exceed || (node.free_cpus >= 0 && (share.memory_mib == 0 || node.free_memory_mib >= 0)));
     for (const GresShare& gres : share.gres) {
       const std::size_t pool = pool_index(share.node, gres.kind);
-      const std::uint64_t withheld = may_exceed ? withheld_devices_[pool] : 0;
-      MINKE_CHECK((gres.devices & ~(free_devices_[pool] | withheld)) == 0);
+      const DeviceSet withheld = may_exceed ? withheld_devices_[pool] : DeviceSet{};
+      MINKE_CHECK((gres.devices & ~(free_devices_[pool] | withheld)).none());
       hold_devices(share.node, gres, true);
     }
     count_cpus(share.node);
@@ -159,8 +158,15 @@ bool Machine::welcomes(NodeId node, const NodeRules& rules) const {
 void Machine::count_held(const Placement& placement, std::int64_t sign) {
   if (placement.reservation == 0 || !holds_) return;
   for (const NodeShare& share : placement.nodes) {
-    if (const auto hold = holds_->find(share.node, placement.reservation))
-      held_in_use_[*hold] += sign * std::int64_t{share.cpus};
+    const auto at = holds_->find(share.node, placement.reservation);
+    if (!at) continue;
+    const Hold& hold = holds_->all()[*at];
+    held_in_use_[*at].cpus += sign * std::int64_t{share.cpus};
+    for (const GresShare& gres : share.gres) {
+      const bool counted = hold.gpus > 0 && layout_->gres_kinds()[gres.kind].name == hold.gpu_name &&
+                           (hold.gpu_kind == kAnyKind || hold.gpu_kind == gres.kind);
+      if (counted) held_in_use_[*at].gpus += sign * count_of(gres.devices);
+    }
   }
   for (const LicenseShare& share : placement.licenses) {
     for (std::size_t i = 0; i < holds_->licenses().size(); ++i) {
@@ -173,7 +179,7 @@ void Machine::count_held(const Placement& placement, std::int64_t sign) {
 
 void Machine::set_holds(std::shared_ptr<const Holds> holds, const RunningSet& running) {
   holds_ = holds != nullptr && holds->empty() ? nullptr : std::move(holds);
-  held_in_use_.assign(holds_ ? holds_->all().size() : 0, 0);
+  held_in_use_.assign(holds_ ? holds_->all().size() : 0, {});
   held_licenses_in_use_.assign(holds_ ? holds_->licenses().size() : 0, 0);
   for (const auto& [end, placement] : running.by_end()) count_held(placement, 1);
   hold_changed();
@@ -190,8 +196,8 @@ void Machine::release(const Placement& placement) {
     MINKE_CHECK(node.free_memory_mib <= static_cast<std::int64_t>(offered.memory_mib));
     for (const GresShare& gres : share.gres) {
       const std::size_t pool = pool_index(share.node, gres.kind);
-      MINKE_CHECK((gres.devices & free_devices_[pool]) == 0);
-      MINKE_CHECK((gres.devices & ~layout_->pools()[pool].devices) == 0);
+      MINKE_CHECK((gres.devices & free_devices_[pool]).none());
+      MINKE_CHECK((gres.devices & ~layout_->pools()[pool].devices).none());
       hold_devices(share.node, gres, false);
     }
     count_cpus(share.node);
@@ -228,7 +234,7 @@ std::size_t Machine::pool_index(NodeId node, GresKindId kind) const {
   return layout_->nodes()[node].first_pool + static_cast<std::size_t>(found - pools.begin());
 }
 
-void Machine::withhold(NodeId node, GresNameId name, std::uint64_t devices) {
+void Machine::withhold(NodeId node, GresNameId name, const DeviceSet& devices) {
   ++availability_;
   const std::span<const GresPool> pools = layout_->pools_of(node);
   for (std::size_t i = 0; i < pools.size(); ++i) {
@@ -245,29 +251,29 @@ void Machine::hold_devices(NodeId node, const GresShare& gres, bool held) {
   const LayoutNode& offered = layout_->nodes()[node];
   const std::size_t changed = pool_index(node, gres.kind);
   if (offered.shards_per_gpu == 0) {
-    const std::uint64_t free = free_devices_[changed];
+    const DeviceSet& free = free_devices_[changed];
     return set_free_devices(node, changed, held ? free & ~gres.devices : free | gres.devices);
   }
-  std::uint64_t& holds = held_devices_[changed];
+  DeviceSet& holds = held_devices_[changed];
   holds = held ? holds | gres.devices : holds & ~gres.devices;
   const std::span<const GresPool> pools = layout_->pools_of(node);
-  std::uint64_t gpus = 0;
-  std::uint64_t shards = 0;
+  DeviceSet gpus;
+  DeviceSet shards;
   for (std::size_t i = 0; i < pools.size(); ++i) {
     if (layout_->is_gpu(pools[i].name)) gpus |= held_devices_[offered.first_pool + i];
     if (layout_->is_shard(pools[i].name)) shards |= held_devices_[offered.first_pool + i];
   }
   for (std::size_t i = 0; i < pools.size(); ++i) {
-    std::uint64_t taken = held_devices_[offered.first_pool + i];
+    DeviceSet taken = held_devices_[offered.first_pool + i];
     if (layout_->is_gpu(pools[i].name)) taken |= layout_->gpus_of_shards(node, shards);
     if (layout_->is_shard(pools[i].name)) taken |= layout_->shards_of_gpus(node, gpus);
     set_free_devices(node, offered.first_pool + i, pools[i].devices & ~taken);
   }
 }
 
-void Machine::set_free_devices(NodeId node, std::size_t pool, std::uint64_t devices) {
+void Machine::set_free_devices(NodeId node, std::size_t pool, DeviceSet devices) {
   devices &= ~withheld_devices_[pool];
-  const std::int32_t count = std::popcount(devices);
+  const std::int32_t count = count_of(devices);
   const std::int64_t more = count - free_device_counts_[pool];
   free_devices_[pool] = devices;
   free_device_counts_[pool] = count;

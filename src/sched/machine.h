@@ -57,13 +57,13 @@ class Machine {
   void set_available(NodeId node, bool available);
   bool available(NodeId node) const { return nodes_[node].available; }
   bool all_available() const { return unavailable_ == 0; }
-  // Broken devices, one bit each. A job that holds one keeps it; afterwards nobody gets it.
-  void withhold(NodeId node, GresNameId name, std::uint64_t devices);
+  // Broken devices. A job that holds one keeps it; afterwards nobody gets it.
+  void withhold(NodeId node, GresNameId name, const DeviceSet& devices);
   // Sets what reservations hold. `running` has all running jobs, which may belong to a reservation.
   void set_holds(std::shared_ptr<const Holds> holds, const RunningSet& running);
   const Holds* holds() const { return holds_.get(); }  // null: nothing is held
-  // Indexed like holds()->all(): the CPUs that the reservation's own jobs use.
-  const std::vector<std::int64_t>& held_in_use() const { return held_in_use_; }
+  // Indexed like holds()->all(): what the reservation's own jobs use.
+  const std::vector<HoldUse>& held_in_use() const { return held_in_use_; }
   // Call it when a hold begins or ends.
   void hold_changed() { growth_.of_all(); }
   // A partition that is not UP starts no jobs. All partitions are schedulable at first.
@@ -80,7 +80,9 @@ class Machine {
 
   std::int64_t free_cpus(NodeId node) const { return nodes_[node].free_cpus; }
   std::int64_t free_memory_mib(NodeId node) const { return nodes_[node].free_memory_mib; }
-  std::uint64_t free_devices(std::size_t pool) const { return free_devices_[pool]; }  // as layout().pools()
+  const DeviceSet& free_devices(std::size_t pool) const {
+    return free_devices_[pool];
+  }  // as layout().pools()
   std::int32_t free_device_count(std::size_t pool) const { return free_device_counts_[pool]; }
   std::int64_t free_licenses(LicenseId license) const { return free_licenses_[license]; }
   // Whether enough licenses are free, and not held by reservations at any moment of [from, end).
@@ -132,18 +134,18 @@ class Machine {
   void count_rules(const NodeShare& share, std::int64_t sign);
   std::size_t pool_index(NodeId node, GresKindId kind) const;
   void count_cpus(NodeId node);
-  void set_free_devices(NodeId node, std::size_t pool, std::uint64_t devices);
+  void set_free_devices(NodeId node, std::size_t pool, DeviceSet devices);
   void hold_devices(NodeId node, const GresShare& gres, bool held);
 
   std::shared_ptr<const MachineLayout> layout_;
   std::vector<NodeState> nodes_;
-  std::vector<std::uint64_t> free_devices_;
+  std::vector<DeviceSet> free_devices_;
   std::vector<std::int32_t> free_device_counts_;
-  std::vector<std::uint64_t> withheld_devices_;
-  std::vector<std::uint64_t> held_devices_;  // of nodes that have shards; else 0
+  std::vector<DeviceSet> withheld_devices_;
+  std::vector<DeviceSet> held_devices_;  // of nodes that have shards; else empty
   std::vector<std::int64_t> free_licenses_;
   std::shared_ptr<const Holds> holds_;
-  std::vector<std::int64_t> held_in_use_;
+  std::vector<HoldUse> held_in_use_;
   std::vector<std::int64_t> held_licenses_in_use_;
   // By node and group, and by node and user. Entries with 0 are removed.
   std::map<std::pair<NodeId, std::uint32_t>, std::int64_t> group_cpus_;

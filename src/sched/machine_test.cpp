@@ -26,7 +26,7 @@ Supply supply_of(const Machine& machine, NodeId node) {
   Supply supply{machine.free_cpus(node), machine.free_memory_mib(node), {}};
   const LayoutNode& known = machine.layout().nodes()[node];
   for (std::uint32_t p = known.first_pool; p < known.first_pool + known.pool_count; ++p) {
-    supply.devices[machine.layout().pools()[p].kind] += std::popcount(machine.free_devices(p));
+    supply.devices[machine.layout().pools()[p].kind] += count_of(machine.free_devices(p));
   }
   return supply;
 }
@@ -57,8 +57,7 @@ Need need_of(const Machine& machine, const Request& request, NodeId node, std::u
     const LayoutNode& known = machine.layout().nodes()[node];
     std::uint64_t all = 0;
     for (const GresPool& pool : machine.layout().pools_of(node)) {
-      if (machine.layout().gres_name(pool.name) == "gpu")
-        all += static_cast<std::uint64_t>(std::popcount(pool.devices));
+      if (machine.layout().gres_name(pool.name) == "gpu") all += pool.devices.count();
     }
     need.memory = std::max(need.memory, std::min(request.memory_mib * all, known.memory_mib));
   }
@@ -162,8 +161,7 @@ void expect_valid(const Machine& machine, const Request& request, const Placemen
     std::uint64_t gpus = 0;
     for (const GresShare& gres : share.gres) {
       const auto name = machine.layout().gres_kinds()[gres.kind].name;
-      if (machine.layout().gres_name(name) == "gpu")
-        gpus += static_cast<std::uint64_t>(std::popcount(gres.devices));
+      if (machine.layout().gres_name(name) == "gpu") gpus += gres.devices.count();
     }
     std::uint64_t demanded = 0;
     for (const auto& demand : request.gres) demanded += demand.per_node + demand.per_task * share.tasks;
@@ -257,14 +255,14 @@ TEST(Machine, AllocateAndReleaseRestoreEverything) {
         const LayoutNode& known = machine.layout().nodes()[node];
         std::int64_t cpus = machine.free_cpus(node);
         std::int64_t memory = machine.free_memory_mib(node);
-        std::map<GresKindId, std::uint64_t> devices;
+        std::map<GresKindId, DeviceSet> devices;
         for (const auto& one : held) {
           for (const auto& share : one.nodes) {
             if (share.node != node) continue;
             cpus += share.cpus;
             memory += static_cast<std::int64_t>(share.memory_mib);
             for (const auto& gres : share.gres) {
-              EXPECT_EQ(devices[gres.kind] & gres.devices, 0u);
+              EXPECT_TRUE((devices[gres.kind] & gres.devices).none());
               devices[gres.kind] |= gres.devices;
             }
           }
@@ -275,7 +273,7 @@ TEST(Machine, AllocateAndReleaseRestoreEverything) {
         EXPECT_EQ(memory, static_cast<std::int64_t>(known.memory_mib));
         for (std::uint32_t p = known.first_pool; p < known.first_pool + known.pool_count; ++p) {
           const GresPool& pool = machine.layout().pools()[p];
-          EXPECT_EQ(devices[pool.kind] & machine.free_devices(p), 0u);
+          EXPECT_TRUE((devices[pool.kind] & machine.free_devices(p)).none());
           EXPECT_EQ(devices[pool.kind] | machine.free_devices(p), pool.devices);
         }
       }

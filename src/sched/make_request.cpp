@@ -227,6 +227,18 @@ class Maker {
     if (auto done = fit_partition(count); !done) return done;
     request_.min_nodes = count.least;
     request_.max_nodes = std::max(count.least, count.most);
+    for (const std::uint32_t allowed : spec_.node_counts()) {
+      if (allowed >= request_.min_nodes && allowed <= request_.max_nodes)
+        request_.node_counts.push_back(allowed);
+    }
+    if (spec_.node_counts_size() > 0) {
+      auto& counts = request_.node_counts;
+      std::sort(counts.begin(), counts.end());
+      counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
+      if (counts.empty()) return bad_node_count("--nodes: none of these counts is possible");
+      request_.min_nodes = counts.front();
+      request_.max_nodes = counts.back();
+    }
     request_.as_many_nodes =
         (count.is_range || spec_.spread_job()) && !spec_.use_min_nodes() && request_.max_nodes > count.least;
     request_.contiguous = spec_.contiguous() && request_.max_nodes > 1;

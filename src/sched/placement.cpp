@@ -1,7 +1,6 @@
 #include "sched/placement.h"
 
 #include <algorithm>
-#include <bit>
 
 #include "model/job_record.pb.h"
 #include "model/shards.h"
@@ -27,7 +26,7 @@ std::vector<Placement> split(const Placement& placement) {
 
 bool same_amounts(const Placement& a, const Placement& b) {
   const auto same_gres = [](const GresShare& x, const GresShare& y) {
-    return x.kind == y.kind && std::popcount(x.devices) == std::popcount(y.devices);
+    return x.kind == y.kind && x.devices.count() == y.devices.count();
   };
   const auto same = [&](const NodeShare& x, const NodeShare& y) {
     return x.node == y.node && x.cpus == y.cpus && x.memory_mib == y.memory_mib && x.rules == y.rules &&
@@ -95,12 +94,11 @@ NodeAllocations to_model(const MachineLayout& layout, const Placement& placement
       model::GresAllocation& devices = *allocation.add_gres();
       devices.set_name(layout.gres_name(kind.name));
       devices.set_type(kind.type);
-      for (std::uint64_t left = gres.devices; left != 0; left &= left - 1) {
-        const auto device = static_cast<std::uint32_t>(std::countr_zero(left));
+      each_device(gres.devices, [&](std::uint32_t device) {
         devices.add_indices(layout.is_shard(kind.name)
                                 ? shard_index(device, layout.nodes()[share.node].shards_per_gpu)
                                 : device);
-      }
+      });
     }
   }
   return allocations;
@@ -116,16 +114,17 @@ Result<Placement> from_model(const MachineLayout& layout, const NodeAllocations&
       const auto name = layout.find_gres_name(gres.name());
       const auto kind = name ? layout.find_gres_kind(*name, gres.type()) : std::nullopt;
       if (!kind) continue;
-      std::uint64_t devices = 0;
+      DeviceSet devices;
       for (std::uint32_t index : gres.indices()) {
         if (layout.is_shard(*name)) index = shard_of_index(index, layout.nodes()[*node].shards_per_gpu);
-        if (index < MachineLayout::kMaxDevices) devices |= std::uint64_t{1} << index;
+        if (index < MachineLayout::kMaxDevices) devices.set(index);
       }
-      std::uint64_t offered = 0;
+      DeviceSet offered;
       for (const GresPool& pool : layout.pools_of(*node)) {
         if (pool.kind == *kind) offered = pool.devices;
       }
-      if ((devices & offered) != 0) share.gres.push_back({*kind, devices & offered});
+      devices &= offered;
+      if (devices.any()) share.gres.push_back({*kind, devices});
     }
     std::sort(share.gres.begin(), share.gres.end(),
               [](const GresShare& a, const GresShare& b) { return a.kind < b.kind; });

@@ -1,8 +1,8 @@
 // Placement: the resources that one job holds, or would hold, on each of its nodes.
 //
 // Invariants: at least one node; each node once, in the order in which tasks are laid out (lower weight
-// first, then the order of the layout); cpus >= 1 and tasks >= 1 on each; `devices` is never 0. A plain value
-// that does not refer to the machine that made it. Any thread.
+// first, then the order of the layout); cpus >= 1 and tasks >= 1 on each; `devices` is never empty. A plain
+// value that does not refer to the machine that made it. Any thread.
 #pragma once
 
 #include <google/protobuf/repeated_field.h>
@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "model/allocation.pb.h"
+#include "sched/device_set.h"
 #include "sched/ids.h"
 
 namespace minke::sched {
@@ -20,7 +21,7 @@ class MachineLayout;
 
 struct GresShare {
   GresKindId kind = 0;
-  std::uint64_t devices = 0;  // bit i: device i of that GRES name on that node
+  DeviceSet devices;  // of that GRES name on that node
   bool operator==(const GresShare&) const = default;
 };
 

@@ -31,7 +31,7 @@ std::uint64_t gpus_of(const MachineLayout& layout, const LayoutNode& node) {
   std::uint64_t gpus = 0;
   for (std::uint32_t i = 0; i < node.pool_count; ++i) {
     const GresPool& pool = layout.pools()[node.first_pool + i];
-    if (layout.gpu_name() == pool.name) gpus += static_cast<std::uint64_t>(std::popcount(pool.devices));
+    if (layout.gpu_name() == pool.name) gpus += pool.devices.count();
   }
   return gpus;
 }
@@ -86,37 +86,30 @@ std::uint32_t largest_fitting(std::uint32_t low, std::uint32_t high, Fits fits) 
   return low;
 }
 
-std::uint64_t lowest_bits(std::uint64_t set, std::uint32_t count) {
-  std::uint64_t result = 0;
-  for (; count > 0 && set != 0; --count) {
-    const std::uint64_t lowest = set & -set;
-    result |= lowest;
-    set ^= lowest;
-  }
-  return result;
-}
-
 // A job's shards on a node are of one GPU: which has at least `wanted` free, as few as possible, and how
 // many? All of them where none has.
 struct SharedGpu {
-  std::uint64_t shards = 0;
+  DeviceSet shards;
   std::int32_t count = 0;
 };
-SharedGpu least_on_a_gpu(std::uint64_t free, std::uint32_t each, std::int32_t wanted) {
+template <typename Better>
+SharedGpu best_gpu(const DeviceSet& free, std::uint32_t each, Better better) {
   SharedGpu best;
-  for (std::uint32_t first = 0; each > 0 && first < MachineLayout::kMaxDevices; first += each) {
-    const std::uint64_t all = each >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << each) - 1;
-    const std::uint64_t shards = free & all << first;
-    const std::int32_t count = std::popcount(shards);
-    if (count >= wanted && (best.count < wanted || count < best.count)) best = {shards, count};
+  for (std::uint32_t first = 0; each > 0 && first < kMostDevices; first += each) {
+    std::int32_t count = 0;
+    for (std::uint32_t shard = first; shard < std::min(first + each, kMostDevices); ++shard)
+      count += free.test(shard);
+    if (better(count, best.count)) best = {free & device_range(first, each), count};
   }
   return best;
 }
-SharedGpu most_on_a_gpu(std::uint64_t free, std::uint32_t each) {
-  SharedGpu best;
-  for (auto wanted = static_cast<std::int32_t>(each); wanted > 0 && best.count == 0; --wanted)
-    best = least_on_a_gpu(free, each, wanted);
-  return best;
+SharedGpu least_on_a_gpu(const DeviceSet& free, std::uint32_t each, std::int32_t wanted) {
+  return best_gpu(free, each, [wanted](std::int32_t count, std::int32_t best) {
+    return count >= wanted && (best < wanted || count < best);
+  });
+}
+std::int32_t most_on_a_gpu(const DeviceSet& free, std::uint32_t each) {
+  return best_gpu(free, each, [](std::int32_t count, std::int32_t best) { return count > best; }).count;
 }
 
 }  // namespace
@@ -131,13 +124,13 @@ bool Placer::load(NodeId id, const Request& request, NodeSupply& supply) const {
     if (!machine_.welcomes(id, request.rules)) return false;
     supply.cpus = machine_.free_cpus(id);
     supply.memory_mib = machine_.free_memory_mib(id);
-    // Devices are counted for those who ask for some; caps lower all counts.
-    const std::uint32_t counted = request.gres.empty() && caps_ == nullptr ? 0 : node.pool_count;
+    // Devices are counted for those who ask for some; caps and holds lower all counts.
+    const bool lowered = caps_ != nullptr || machine_.holds() != nullptr;
+    const std::uint32_t counted = request.gres.empty() && !lowered ? 0 : node.pool_count;
     for (std::uint32_t i = 0; i < counted; ++i) {
       supply.counts[i] = machine_.free_device_count(node.first_pool + i);
       if (layout_.is_shard(layout_.pools()[node.first_pool + i].name))
-        supply.counts[i] =
-            most_on_a_gpu(machine_.free_devices(node.first_pool + i), node.shards_per_gpu).count;
+        supply.counts[i] = most_on_a_gpu(machine_.free_devices(node.first_pool + i), node.shards_per_gpu);
     }
   } else {
     if (view_ == View::kIdleAvailable && !machine_.available(id)) return false;
@@ -146,7 +139,7 @@ bool Placer::load(NodeId id, const Request& request, NodeSupply& supply) const {
     for (std::uint32_t i = 0; i < node.pool_count; ++i) {
       const GresPool& pool = layout_.pools()[node.first_pool + i];
       supply.counts[i] = layout_.is_shard(pool.name) ? static_cast<std::int32_t>(node.shards_per_gpu)
-                                                     : std::popcount(pool.devices);
+                                                     : count_of(pool.devices);
     }
   }
   if (request.rules.cpu_group != 0) {
@@ -156,8 +149,8 @@ bool Placer::load(NodeId id, const Request& request, NodeSupply& supply) const {
   }
   if (caps_ != nullptr) caps_->limit(id, from_, end_, request.rules, supply);
   const Holds* holds = machine_.holds();
-  return holds == nullptr ||
-         holds->limit(id, request.reservation, from_, end_, machine_.held_in_use(), supply);
+  return holds == nullptr || holds->limit(id, layout_.pools_of(id), request.reservation, from_, end_,
+                                          machine_.held_in_use(), supply);
 }
 
 bool Placer::fits(const Request& request, const LayoutNode& node, const NodeSupply& supply,
@@ -240,17 +233,44 @@ std::uint64_t Placer::suitable_word(const Request& request, std::size_t word, st
 }
 
 bool Placer::select(const Request& request, std::uint32_t first_rank) {
-  if (request.cases.empty() && request.feature_counts.empty() && !request.contiguous)
+  if (request.cases.empty() && request.feature_counts.empty() && !request.contiguous &&
+      request.node_counts.empty())
     return select_case(request, first_rank);
   if (!chosen_case_) chosen_case_ = request;
   const auto try_case = [&](const FeatureTerms& any_of) {
     chosen_case_->any_of = any_of;
     chosen_case_->required = request.required;
     if (!require_counted()) return false;
-    return request.contiguous ? select_contiguous() : select_case(*chosen_case_, 0);
+    if (request.contiguous) return select_contiguous();
+    return request.node_counts.empty() ? select_case(*chosen_case_, 0) : select_counts();
   };
   if (request.cases.empty()) return try_case(request.any_of);
   return std::any_of(request.cases.begin(), request.cases.end(), try_case);
+}
+
+// Numbers of nodes that it may have: from the least to the most, or from the most down.
+std::vector<std::uint32_t> Placer::counts_to_try(const Request& request) const {
+  std::vector<std::uint32_t> counts = request.node_counts;
+  const auto total = static_cast<std::uint32_t>(layout_.nodes().size());
+  for (std::uint32_t count = request.min_nodes;
+       request.node_counts.empty() && count <= std::min(request.max_nodes, total); ++count)
+    counts.push_back(count);
+  if (request.as_many_nodes) std::reverse(counts.begin(), counts.end());
+  return counts;
+}
+
+bool Placer::select_counts() {
+  Request& request = *chosen_case_;
+  const Request asked = request;
+  request.as_many_nodes = false;
+  for (const std::uint32_t count : counts_to_try(asked)) {
+    request.min_nodes = request.max_nodes = count;
+    if (select_case(request, 0)) return true;
+  }
+  request.min_nodes = asked.min_nodes;
+  request.max_nodes = asked.max_nodes;
+  request.as_many_nodes = asked.as_many_nodes;
+  return false;
 }
 
 // The least number of nodes (the greatest, where as many as possible are wanted) that follow one another.
@@ -259,11 +279,12 @@ bool Placer::select_contiguous() {
   const std::vector<NodeId> excluded = request.excluded;
   const std::uint32_t least = request.min_nodes;
   const std::uint32_t most = request.max_nodes;
+  const std::vector<std::uint32_t> counts = counts_to_try(request);
   const bool as_many = std::exchange(request.as_many_nodes, false);
   const auto total = static_cast<std::uint32_t>(layout_.nodes().size());
   bool found = false;
-  for (std::uint32_t i = 0; i <= most - least && !found; ++i) {
-    const std::uint32_t count = as_many ? most - i : least + i;
+  for (auto at = counts.begin(); at != counts.end() && !found; ++at) {
+    const std::uint32_t count = *at;
     request.min_nodes = request.max_nodes = count;
     for (NodeId first = 0; first + count <= total && !found; ++first) {
       request.excluded = excluded;
@@ -442,9 +463,9 @@ NodeShare Placer::share(const Capacity& chosen, std::uint32_t tasks, std::uint32
       if (layout_.is_shard(pool.name)) continue;
       // Jobs that are suspended lend their CPUs, and keep their devices.
       const bool now = view_ == View::kFree;
-      const std::uint64_t devices =
+      const DeviceSet devices =
           now ? pool.devices & machine_.free_devices(node.first_pool + p) : pool.devices;
-      if (devices != 0) result.gres.push_back({pool.kind, devices});
+      if (devices.any()) result.gres.push_back({pool.kind, devices});
     }
   } else if (!request_->gres.empty()) {
     pick_devices(result.node, tasks, job_gres, result);
@@ -473,11 +494,11 @@ void Placer::pick_devices(NodeId id, std::uint32_t tasks, std::uint32_t job_gres
   }
   for (std::uint32_t p = 0; p < node.pool_count; ++p) {
     if (taken[p] == 0) continue;
-    std::uint64_t free = machine_.free_devices(node.first_pool + p);
+    DeviceSet free = machine_.free_devices(node.first_pool + p);
     if (layout_.is_shard(layout_.pools()[node.first_pool + p].name))
       free = least_on_a_gpu(free, node.shards_per_gpu, taken[p]).shards;
-    result.gres.push_back(
-        {layout_.pools()[node.first_pool + p].kind, lowest_bits(free, static_cast<std::uint32_t>(taken[p]))});
+    result.gres.push_back({layout_.pools()[node.first_pool + p].kind,
+                           lowest_devices(free, static_cast<std::size_t>(taken[p]))});
   }
 }
 

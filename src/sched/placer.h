@@ -61,6 +61,8 @@ class Placer {
   bool fits(const Request& request, const LayoutNode& node, const NodeSupply& supply, std::uint64_t tasks,
             std::uint64_t job_gres) const;
   bool require_counted();
+  std::vector<std::uint32_t> counts_to_try(const Request& request) const;
+  bool select_counts();
   bool select_contiguous();
   bool select_case(const Request& request, std::uint32_t first_rank);
   bool select_one(std::uint32_t first_rank);

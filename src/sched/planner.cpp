@@ -159,10 +159,9 @@ Placement Planner::rebind(const Placement& reserved) const {
     for (GresShare& gres : share.gres) {
       for (std::uint32_t p = node.first_pool; p < node.first_pool + node.pool_count; ++p) {
         if (future_->layout().pools()[p].kind != gres.kind) continue;
-        std::uint64_t free = future_->free_devices(p);
-        while (std::popcount(free) > std::popcount(gres.devices)) free &= ~std::bit_floor(free);
-        MINKE_CHECK(std::popcount(free) == std::popcount(gres.devices));
-        gres.devices = free;
+        const std::size_t count = gres.devices.count();
+        gres.devices = lowest_devices(future_->free_devices(p), count);
+        MINKE_CHECK(gres.devices.count() == count);
       }
     }
   }
@@ -222,14 +221,14 @@ void Planner::protect(const Reservation& made, std::int64_t end) {
     left.cpus = future_->free_cpus(share.node) - share.cpus;
     left.memory_mib = future_->free_memory_mib(share.node) - static_cast<std::int64_t>(share.memory_mib);
     for (std::uint32_t i = 0; i < node.pool_count; ++i) {
-      std::uint64_t free = future_->free_devices(node.first_pool + i);
+      DeviceSet free = future_->free_devices(node.first_pool + i);
       for (const GresShare& gres : share.gres) {
         const bool shards = layout.is_shard(layout.gres_kinds()[gres.kind].name);
         if (gres.kind == layout.pools()[node.first_pool + i].kind) free &= ~gres.devices;
         if (shards && layout.is_gpu(layout.pools()[node.first_pool + i].name))
           free &= ~layout.gpus_of_shards(share.node, gres.devices);
       }
-      left.counts[i] = std::popcount(free);
+      left.counts[i] = count_of(free);
     }
     NodeRules rules = share.rules;
     if (rules.cpu_group != 0) {

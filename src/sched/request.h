@@ -66,8 +66,9 @@ struct Request {
   std::uint32_t time_min_minutes = 0;  // --time-min: the shortest limit with which it may be started; 0: none
   std::uint32_t min_nodes = 1;
   std::uint32_t max_nodes = 1;
-  bool as_many_nodes = false;          // for a node range: as many nodes as are free; else the fewest
-  std::uint32_t tasks = 0;             // in all; 0: tasks_per_node on every node
+  std::vector<std::uint32_t> node_counts;  // ascending, within these; one of them; empty: any
+  bool as_many_nodes = false;              // for a node range: as many nodes as are free; else the fewest
+  std::uint32_t tasks = 0;                 // in all; 0: tasks_per_node on every node
   std::uint32_t tasks_per_node = 0;    // 0: no limit (with `tasks`); if tasks is 0: exactly; else the most
   std::uint32_t tasks_per_socket = 0;  // 0: no limit
   std::uint32_t tasks_per_core = 0;    // 0: no limit

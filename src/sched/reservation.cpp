@@ -88,6 +88,15 @@ Holds holds_of(std::span<const ReservationRecord> records, const MachineLayout& 
         if (!node) continue;
         hold.node = *node;
         hold.cpus = share.cpus();
+        hold.gpus = share.gpus();
+        if (share.gpus() > 0) {
+          const auto gpu = layout.gpu_name();
+          const auto kind = gpu && !record.gpu_type().empty() ? layout.find_gres_kind(*gpu, record.gpu_type())
+                                                              : std::optional(kAnyKind);
+          if (!gpu || !kind) hold.gpus = 0;  // its nodes have them no longer
+          hold.gpu_name = gpu.value_or(0);
+          hold.gpu_kind = kind.value_or(kAnyKind);
+        }
         holds.push_back(hold);
       }
     }

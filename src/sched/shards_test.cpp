@@ -1,7 +1,6 @@
 // Shards: parts of GPUs that are allocated separately.
 #include <gtest/gtest.h>
 
-#include <bit>
 #include <vector>
 
 #include "sched/pass.h"
@@ -25,8 +24,8 @@ Request ask(const Machine& machine, const std::string& name, std::uint32_t count
   return request;
 }
 
-std::uint64_t devices_of(const Machine& machine, const Placement& placement, bool shards) {
-  std::uint64_t devices = 0;
+DeviceSet devices_of(const Machine& machine, const Placement& placement, bool shards) {
+  DeviceSet devices;
   for (const GresShare& gres : placement.nodes.front().gres)
     if (machine.layout().is_shard(machine.layout().gres_kinds()[gres.kind].name) == shards)
       devices |= gres.devices;
@@ -114,20 +113,20 @@ TEST(ShardsProperty, NoGpuIsGivenTwice) {
         machine.allocate(*placement);
         running.push_back(*placement);
       }
-      std::uint64_t taken[2] = {0, 0};
-      std::uint64_t shared[2] = {0, 0};
+      DeviceSet taken[2];
+      DeviceSet shared[2];
       for (const Placement& one : running) {
         const NodeId node = one.nodes.front().node;
-        const std::uint64_t gpus = devices_of(machine, one, false);
-        const std::uint64_t shards = devices_of(machine, one, true);
-        ASSERT_EQ(taken[node] & gpus, 0u);
-        ASSERT_EQ(shared[node] & shards, 0u);
-        ASSERT_LE(std::popcount(machine.layout().gpus_of_shards(node, shards)), 1);
+        const DeviceSet gpus = devices_of(machine, one, false);
+        const DeviceSet shards = devices_of(machine, one, true);
+        ASSERT_TRUE((taken[node] & gpus).none());
+        ASSERT_TRUE((shared[node] & shards).none());
+        ASSERT_LE(machine.layout().gpus_of_shards(node, shards).count(), 1u);
         taken[node] |= gpus;
         shared[node] |= shards;
       }
       for (const NodeId node : {0u, 1u}) {
-        ASSERT_EQ(taken[node] & machine.layout().gpus_of_shards(node, shared[node]), 0u);
+        ASSERT_TRUE((taken[node] & machine.layout().gpus_of_shards(node, shared[node])).none());
       }
     }
     for (const Placement& one : running) machine.release(one);

@@ -1,7 +1,6 @@
 #include "sched/world_builder.h"
 
 #include <algorithm>
-#include <bit>
 #include <memory>
 #include <set>
 #include <tuple>
@@ -232,12 +231,12 @@ void WorldBuilder::drop_held_devices(Placement& placement) {
     for (GresShare& gres : share.gres) {
       for (std::size_t i = node.first_pool; i < node.first_pool + node.pool_count; ++i)
         if (layout.pools()[i].kind == gres.kind) gres.devices &= machine.free_devices(i);
-      if (gres.devices == 0) continue;
+      if (gres.devices.none()) continue;
       NodeShare only{share.node, 0, 0, 0, {gres}};
       taken.push_back({.nodes = {std::move(only)}});
       machine.adopt(taken.back());
     }
-    std::erase_if(share.gres, [](const GresShare& gres) { return gres.devices == 0; });
+    std::erase_if(share.gres, [](const GresShare& gres) { return gres.devices.none(); });
   }
   for (const Placement& one : taken) machine.release(one);
 }
@@ -275,11 +274,11 @@ void WorldBuilder::add_devices(const Gres& gres, std::uint32_t count, NodeShare&
       continue;
     const auto known = std::find_if(share.gres.begin(), share.gres.end(),
                                     [&](const GresShare& other) { return other.kind == pool.kind; });
-    std::uint64_t free = machine.free_devices(i);
+    DeviceSet free = machine.free_devices(i);
     if (known != share.gres.end()) free &= ~known->devices;
-    std::uint64_t taken = 0;
-    for (; free != 0 && count > 0; free &= free - 1, --count) taken |= free & (~free + 1);
-    if (taken == 0) continue;
+    const DeviceSet taken = lowest_devices(free, count);
+    if (taken.none()) continue;
+    count -= static_cast<std::uint32_t>(taken.count());
     if (known != share.gres.end()) {
       known->devices |= taken;
     } else {
@@ -309,7 +308,7 @@ std::optional<NodeShare> WorldBuilder::hidden_on(const NodeRecord& record) const
       const bool same = layout.gres_name(pool.name) == gres.name() &&
                         (gres.type().empty() || layout.gres_kinds()[pool.kind].type == gres.type());
       if (same)
-        in_use += static_cast<std::uint32_t>(std::popcount(pool.devices & ~world_->machine_.free_devices(i)));
+        in_use += static_cast<std::uint32_t>((pool.devices & ~world_->machine_.free_devices(i)).count());
     }
     if (gres.count() > in_use) add_devices(gres, gres.count() - in_use, share);
   }

@@ -1,7 +1,6 @@
 #include "sim/multifactor.h"
 
 #include <algorithm>
-#include <bit>
 
 #include "accounts/fair_shares.h"
 #include "model/accounts.pb.h"
@@ -74,7 +73,7 @@ double Multifactor::available(const std::string& tres) const {
     for (const auto& pool : layout_.pools_of(static_cast<sched::NodeId>(id))) {
       const std::string name = "gres/" + layout_.gres_name(pool.name);
       if (tres == name || tres == name + ":" + layout_.gres_kinds()[pool.kind].type)
-        sum += std::popcount(pool.devices);
+        sum += static_cast<double>(pool.devices.count());
     }
   }
   return sum;

@@ -73,6 +73,14 @@ const char* state_of(const ReservationRecord& reservation, int64_t now) {
 
 }  // namespace
 
+std::string reservation_tres(const ReservationRecord& reservation, uint64_t cpus) {
+  std::string text = cpus == 0 ? "" : "cpu=" + std::to_string(cpus);
+  if (reservation.gpu_count() == 0) return text;
+  text.append(text.empty() ? "" : ",").append("gres/gpu");
+  if (!reservation.gpu_type().empty()) text.append(":").append(reservation.gpu_type());
+  return text.append("=").append(std::to_string(reservation.gpu_count()));
+}
+
 void append_reservation_block(std::string& out, const ReservationRecord& reservation,
                               const api::ReservationsReply& all, const api::NodesReply& nodes,
                               const DisplayContext& context, ShowOptions options) {
@@ -84,7 +92,7 @@ void append_reservation_block(std::string& out, const ReservationRecord& reserva
       const uint32_t held = share.cpus() == 0 ? node.cpus() : share.cpus();
       cpus += held;
       cores += held / std::max(1u, node.threads_per_core());
-      if (reservation.core_count() > 0)
+      if (reservation.core_count() > 0 || reservation.gpu_count() > 0)
         core_lines.push_back("  NodeName=" + node.name() +
                              " CoreIDs=" + core_ids(reservation, share, node, all));
     }
@@ -101,7 +109,7 @@ void append_reservation_block(std::string& out, const ReservationRecord& reserva
            or_null(reservation.partition()), flags_of(reservation))
       .end();
   for (const std::string& line : core_lines) block.put("{}", line).end();
-  block.put("TRES={}", cpus == 0 ? "(null)" : "cpu=" + std::to_string(cpus)).end();
+  block.put("TRES={}", or_null(reservation_tres(reservation, cpus))).end();
   if (context.release >= kSlurm26)
     block
         .put("AllowedPartitions={} QOS={}", or_null(joined(reservation.allowed_partitions())),

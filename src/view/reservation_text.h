@@ -1,6 +1,7 @@
 // Reservations as commands show them: scontrol's blocks and sinfo's table. Pure.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "view/block.h"
@@ -16,6 +17,9 @@ class ReservationRecord;
 }  // namespace minke::model
 
 namespace minke::view {
+
+// As "cpu=4,gres/gpu=2"; empty where it holds neither.
+std::string reservation_tres(const model::ReservationRecord& reservation, uint64_t cpus);
 
 // `all` has all reservations, also this one; `nodes` has all nodes, for the count of their CPUs.
 void append_reservation_block(std::string& out, const model::ReservationRecord& reservation,

@@ -8,6 +8,7 @@
 
 #include "api/step_usage.pb.h"
 #include "model/step_record.pb.h"
+#include "text/sluid.h"
 #include "view/metered.h"
 
 namespace minke::view {
@@ -175,6 +176,10 @@ void allocated(const StepUsage& step, const Context& context, std::string& out) 
   append_tres(out, tres_of(step.step()), text::TresOrder::kByName, context);
 }
 
+void sluid(const StepUsage& step, const Context&, std::string& out) {
+  out += text::format_sluid({step.job_submit_time(), step.step().job_id()});
+}
+
 constexpr StepUsageField kFields[] = {
     {"AllocTRES", 10, kPlus, allocated},
     {"AveCPU", 10, kPlus, clock<average<cpu>>},
@@ -212,6 +217,7 @@ constexpr StepUsageField kFields[] = {
     {"ReqCPUFreqMin", 13, kPlus, frequency},
     {"ReqCPUFreqMax", 13, kPlus, frequency},
     {"ReqCPUFreqGov", 13, kPlus, frequency},
+    {"SLUID", 14, kPlus, sluid},
     {"TRESUsageInAve", 14, kPlus,
      usage_in<average<cpu>, average<read_bytes>, average<rss>, average<pages>, average<virtual_size>,
               MeasuredAs::kMean>},

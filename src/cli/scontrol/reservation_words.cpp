@@ -41,6 +41,7 @@ constexpr Name kNames[] = {{"ReservationName", 3},
                            {"Skip", 2},
                            {"StartTime", 2},
                            {"TRES", 1},
+                           {"TRESPerNode", 5},
                            {"Users", 1},
                            {"Watts", 1}};
 
@@ -78,8 +79,8 @@ bool are_flags(std::string_view list) {
 
 // Whether the parameter says what to reserve.
 bool says_what(std::string_view name) {
-  constexpr std::string_view kWhat[] = {"Nodes",    "NodeCnt", "CoreCnt",     "CPUCnt",
-                                        "Licenses", "TRES",    "BurstBuffer", "Watts"};
+  constexpr std::string_view kWhat[] = {"Nodes", "NodeCnt",     "CoreCnt",     "CPUCnt", "Licenses",
+                                        "TRES",  "TRESPerNode", "BurstBuffer", "Watts"};
   return std::find(std::begin(kWhat), std::end(kWhat), name) != std::end(kWhat);
 }
 

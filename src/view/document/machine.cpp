@@ -9,6 +9,7 @@
 #include "model/cluster.pb.h"
 #include "text/hostlist.h"
 #include "view/document/records.h"
+#include "view/reservation_text.h"
 
 namespace minke::view {
 namespace {
@@ -58,7 +59,7 @@ void describe_reservation(Document& document, const model::ReservationRecord& re
   document.end();
   describe_time(document, "start_time", reservation.start_time());
   document.number("watts", std::nullopt);
-  document.text("tres", "cpu=" + std::to_string(cpus));
+  document.text("tres", reservation_tres(reservation, cpus));
   document.text("users", (reservation.users_denied() ? "-" : "") + joined(reservation.users()));
   document.end();
 }

@@ -1,7 +1,6 @@
 #include "engine/embedded/answers/explanation.h"
 
 #include <algorithm>
-#include <bit>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -316,7 +315,7 @@ std::string Explanation::free_now(const Job& job) const {
     for (uint32_t pool = node.first_pool; pool < node.first_pool + node.pool_count; ++pool) {
       if (layout.pools()[pool].name != layout.gpu_name()) continue;
       free_gpus += machine.free_device_count(pool);
-      gpus += std::popcount(layout.pools()[pool].devices);
+      gpus += sched::count_of(layout.pools()[pool].devices);
     }
   }
   const auto of = [](int64_t part, int64_t all) {

@@ -77,7 +77,7 @@ void add_request(JobRecord& record, const sched::Request* request, const sched::
   if (spec.has_mem_per_cpu_mib()) record.set_memory_mib(spec.mem_per_cpu_mib() * record.num_cpus());
   const bool all_memory = (spec.has_mem_per_node_mib() && spec.mem_per_node_mib() == 0) ||
                           (spec.has_mem_per_cpu_mib() && spec.mem_per_cpu_mib() == 0);
-  if (all_memory && partition != nullptr) record.set_memory_mib(partition->least_memory_mib * nodes);
+  if (all_memory && partition != nullptr) record.set_memory_mib(partition->first_memory_mib * nodes);
   // Several GPU options constrain each other and do not add up.
   // The total for the job says most.
   uint32_t gpus = 0;

@@ -138,6 +138,7 @@ std::vector<SmallerRequestChoice> smaller_requests(const model::JobSpec& spec, u
           return words;
         },
         [&](JobSpec& changed, uint32_t count) {
+          changed.clear_node_counts();
           changed.set_min_nodes(count);
           if (changed.has_max_nodes())
             changed.set_max_nodes(std::max(count, changed.max_nodes() / (nodes / count)));

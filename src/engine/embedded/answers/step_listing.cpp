@@ -153,6 +153,7 @@ class StepUsageListing final : public StepWalk {
   void show_script(const Job& job, const JobRecord& record) override {
     api::StepUsage usage;
     *usage.mutable_step() = batch_step(job, record);
+    usage.set_job_submit_time(job.submit_time);
     core_.measuring->add_usage(job, *usage.mutable_step(), gpu_devices_of(core_, job));
     usage.add_tasks()->set_node(record.batch_host());
     unread_.emplace_back(std::move(usage), std::vector<pid_t>{job.details->batch_pid});

@@ -76,7 +76,9 @@ bool is_larger_than(const JobSpec& spec, const PartitionRecord& partition,
   const uint64_t on_nodes = uint64_t{std::max(1U, spec.min_nodes())} * std::max(1U, spec.ntasks_per_node());
   const uint64_t tasks = spec.has_ntasks() ? spec.ntasks() : on_nodes;
   const uint64_t asked = tasks * std::max(1U, spec.cpus_per_task());
-  return spec.min_nodes() > nodes || (!spec.overcommit() && asked > cpus);
+  const uint64_t each = spec.ntasks_per_node();
+  const bool spread = each > 0 && !spec.has_min_nodes() && (tasks + each - 1) / each > nodes;
+  return spread || spec.min_nodes() > nodes || (!spec.overcommit() && asked > cpus);
 }
 
 std::string first_of(const std::string& list) {

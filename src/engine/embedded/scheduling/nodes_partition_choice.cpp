@@ -69,7 +69,10 @@ Status admits(const PartitionRecord& partition, const JobSpec& spec, const JobSp
 // A job that asks for more memory per CPU than the partition allows gets more CPUs to make up for it.
 void spread_memory(const PartitionRecord& partition, JobSpec& spec) {
   const uint64_t most = partition.max_mem_per_cpu_mib();
-  if (most == 0 || spec.mem_per_cpu_mib() <= most) return;
+  if (most == 0) return;
+  if (const uint64_t cpus = (spec.mem_per_node_mib() + most - 1) / most; cpus > std::max(1U, spec.min_cpus()))
+    spec.set_min_cpus(static_cast<uint32_t>(std::min<uint64_t>(cpus, kMostCpus)));
+  if (spec.mem_per_cpu_mib() <= most) return;
   const uint64_t times = (spec.mem_per_cpu_mib() + most - 1) / most;
   spec.set_mem_per_cpu_mib((spec.mem_per_cpu_mib() + times - 1) / times);
   spec.set_cpus_per_task(static_cast<uint32_t>(

@@ -6,6 +6,7 @@
 #include "engine/embedded/scheduling/nodes.h"
 #include "engine/embedded/scheduling/reservations.h"
 #include "model/error.h"
+#include "model/job_terms.pb.h"
 #include "sched/request.h"
 #include "text/hostlist.h"
 #include "text/number.h"
@@ -24,27 +25,54 @@ bool may_overlap(const ReservationRecord& record) {
 class Shares {
  public:
   explicit Shares(ReservationRecord& record)
-      : record_(record), cores_(record.core_count()), cores_left_(cores_) {
+      : record_(record), cores_(record.core_count()), cores_left_(cores_), gpus_left_(record.gpu_count()) {
     record.clear_shares();
   }
 
-  void take(const NodeRecord& node, uint32_t free) {
+  // At most `free` of its CPUs, and `gpus` of its GPUs.
+  void take(const NodeRecord& node, uint32_t free, uint32_t gpus) {
     ReservationRecord::Share& share = *record_.add_shares();
     share.set_node(node.name());
+    share.set_gpus(std::min(gpus_left_, gpus));
+    gpus_left_ -= share.gpus();
     if (cores_ == 0) return;
-    const uint32_t taken = std::min(cores_left_, free);
+    const uint32_t taken = std::max(1U, std::min(cores_left_, free));
     share.set_cpus(taken == node.cpus() ? 0 : taken);
-    cores_left_ -= taken;
+    cores_left_ -= std::min(cores_left_, taken);
   }
   uint32_t count() const { return static_cast<uint32_t>(record_.shares_size()); }
   bool of_cores() const { return cores_ > 0; }
   uint32_t cores_left() const { return cores_left_; }
+  uint32_t gpus_left() const { return gpus_left_; }
 
  private:
   ReservationRecord& record_;
   const uint32_t cores_;
   uint32_t cores_left_;
+  uint32_t gpus_left_;
 };
+
+uint32_t part_of(uint32_t amount, uint32_t nodes) {
+  return nodes == 0 ? amount : (amount + nodes - 1) / nodes;
+}
+
+uint32_t count_in(const Gres& gres) {
+  return gres.count();
+}
+uint32_t count_in(const GresAllocation& gres) {
+  return static_cast<uint32_t>(gres.indices_size());
+}
+
+// Of the type that the reservation counts.
+template <typename List>
+uint32_t gpus_in(const List& gres, const ReservationRecord& record) {
+  uint32_t count = 0;
+  for (const auto& one : gres) {
+    if (one.name() == "gpu" && (record.gpu_type().empty() || one.type() == record.gpu_type()))
+      count += count_in(one);
+  }
+  return count;
+}
 
 }  // namespace
 
@@ -100,6 +128,30 @@ Result<uint32_t> Reservations::free_cpus(const ReservationRecord& record, const 
   return free;
 }
 
+// GPUs of the node, of the reservation's type, that nobody else has then.
+uint32_t Reservations::free_gpus(const ReservationRecord& record, const NodeRecord& node) const {
+  if (record.gpu_count() == 0) return 0;
+  const bool shared = std::any_of(node.gres().begin(), node.gres().end(),
+                                  [](const Gres& gres) { return gres.name() == "shard"; });
+  if (shared && record.core_count() > 0)
+    return 0;  // who has shards on the rest of the node may have any GPU's
+  const uint32_t all = gpus_in(node.gres(), record);
+  uint32_t used = 0;
+  for (const ReservationRecord& other : records_) {
+    if (other.id() == record.id() || may_overlap(record) || may_overlap(other) || !meets(record, other))
+      continue;
+    for (const ReservationRecord::Share& share : other.shares())
+      if (share.node() == node.name()) used += share.gpus();
+  }
+  for (const auto& [id, job] : core_.state.jobs()) {
+    if (has_flag(record, "IGNORE_JOBS") || floats(record)) break;
+    if (!is_in_the_way(*job, record, node)) continue;
+    for (const NodeAllocation& allocation : job->details->nodes)
+      if (allocation.node() == node.name()) used += gpus_in(allocation.gres(), record);
+  }
+  return all - std::min(used, all);
+}
+
 Status Reservations::take_named_nodes(const std::vector<std::string>& named,
                                       const std::vector<uint32_t>& cores_of_each,
                                       ReservationRecord& record) const {
@@ -111,8 +163,11 @@ Status Reservations::take_named_nodes(const std::vector<std::string>& named,
     if (!free) return failure(free.error());
     const uint32_t most = cores_of_each.empty() ? *free : cores_of_each[i];
     if (most > *free) return failure("node " + named[i] + " has not so many cores free", kNodesBusy);
-    if (!shares.of_cores() || shares.cores_left() > 0) shares.take(*node, most);
+    const uint32_t gpus = std::min(free_gpus(record, *node),
+                                   part_of(shares.gpus_left(), static_cast<uint32_t>(named.size() - i)));
+    if (!shares.of_cores() || shares.cores_left() > 0) shares.take(*node, most, gpus);
   }
+  if (shares.gpus_left() > 0) return failure("these nodes have not so many GPUs free", kNodesBusy);
   return shares.cores_left() == 0 ? Status() : failure("these nodes have not so many cores", kNodesBusy);
 }
 
@@ -124,15 +179,21 @@ Status Reservations::find_nodes(ReservationRecord& record) const {
   const uint32_t wanted = std::max(1u, record.node_count());
   const bool counted = record.node_count() > 0;
   for (const NodeRecord& node : core_.nodes->nodes()) {
-    if (shares.of_cores() ? shares.cores_left() == 0 : counted && shares.count() >= wanted) break;
+    const bool enough = shares.of_cores()        ? shares.cores_left() == 0
+                        : record.gpu_count() > 0 ? shares.gpus_left() == 0
+                                                 : counted;
+    if (enough && shares.gpus_left() == 0 && (shares.of_cores() || shares.count() >= wanted)) break;
     if (!serves(record, node)) continue;
+    const uint32_t gpus = free_gpus(record, node);
+    if (shares.gpus_left() > 0 && gpus == 0) continue;
     const uint32_t free = *free_cpus(record, node);
     // For a number of cores on a number of nodes: as evenly as free cores allow.
     const uint32_t nodes_left = wanted - shares.count();
     const bool even = shares.of_cores() && counted;
-    shares.take(node, even ? std::min(free, (shares.cores_left() + nodes_left - 1) / nodes_left) : free);
+    shares.take(node, even ? std::min(free, part_of(shares.cores_left(), nodes_left)) : free,
+                counted ? std::min(gpus, part_of(shares.gpus_left(), nodes_left)) : gpus);
   }
-  if (shares.cores_left() > 0 || shares.count() < wanted)
+  if (shares.cores_left() > 0 || shares.gpus_left() > 0 || shares.count() < wanted)
     return failure("there are not so many nodes that are free then", kNodesBusy);
   return {};
 }
@@ -181,9 +242,19 @@ Status Reservations::check_nodes(const ReservationRecord& record) const {
   return {};
 }
 
-Status Reservations::settle_place(const ReservationPlace& place, ReservationRecord& record) const {
+// What TRESPerNode says of each node, of all of them: a processor at least.
+void for_all_nodes(size_t named, ReservationPlace& place, ReservationRecord& record) {
+  const uint32_t cores = std::max(1U, record.core_count());
+  const uint32_t nodes = named > 0 ? static_cast<uint32_t>(named) : std::max(1U, record.node_count());
+  if (named > 0) place.cores.assign(named, cores);
+  record.set_core_count(cores * nodes);
+  record.set_gpu_count(record.gpu_count() * nodes);
+}
+
+Status Reservations::settle_place(ReservationPlace place, ReservationRecord& record) const {
   const auto named = names_of_nodes(place.nodes, record);
   if (!named) return failure(named.error());
+  if (place.per_node) for_all_nodes(named->size(), place, record);
   if (!record.partition().empty() && core_.nodes->find_partition(record.partition()) == nullptr)
     return failure("there is no partition " + record.partition(), kInvalidPartitionName);
   const bool of_each = !place.cores.empty();
@@ -193,8 +264,8 @@ Status Reservations::settle_place(const ReservationPlace& place, ReservationReco
   if (!named->empty() && !has_flag(record, "SPEC_NODES")) {
     if (const Status set = set_flags(record, "+SPEC_NODES"); !set) return set;
   }
-  const bool of_licenses_alone =
-      named->empty() && record.node_count() == 0 && record.core_count() == 0 && !record.licenses().empty();
+  const bool of_licenses_alone = named->empty() && record.node_count() == 0 && record.core_count() == 0 &&
+                                 record.gpu_count() == 0 && !record.licenses().empty();
   if (of_licenses_alone) return {};
   return place.changed ? choose_nodes(*named, place.cores, record) : check_nodes(record);
 }

@@ -27,7 +27,7 @@ std::set<std::string> nodes_with_jobs(const State& state) {
 
 bool is_replacing(const ReservationRecord& record) {
   return (has_flag(record, "REPLACE") || has_flag(record, "REPLACE_DOWN")) &&
-         !has_flag(record, "SPEC_NODES") && record.core_count() == 0;
+         !has_flag(record, "SPEC_NODES") && record.core_count() == 0 && record.gpu_count() == 0;
 }
 
 }  // namespace

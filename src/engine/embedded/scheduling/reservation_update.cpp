@@ -236,9 +236,25 @@ Status set_to(const Given& given) {
   return {};
 }
 
+// "gres/gpu=2", "gres/gpu:a100=2"
+Status set_gpus(const Given& given, std::string_view gres, const std::string& count) {
+  constexpr uint32_t kMost = 1 << 20;
+  const size_t colon = gres.find(':');
+  const auto number = count.empty() ? std::optional<uint64_t>(1) : text::parse_unsigned(count, kMost);
+  if (!text::is(gres.substr(0, colon), "gpu") || !number || *number == 0)
+    return failure("TRES=" + given.value, kInvalidTres);
+  const std::string type(colon == std::string_view::npos ? "" : gres.substr(colon + 1));
+  if (given.record.gpu_count() > 0 && given.record.gpu_type() != type)
+    return failure("TRES=" + given.value + ": GPUs are of one type, or of any", kNotSupported);
+  given.record.set_gpu_count(static_cast<uint32_t>(*number));
+  given.record.set_gpu_type(type);
+  return {};
+}
+
 // "cpu=5,node=2,license/a=1": each as the field of its own.
 Status set_tres(const Given& given) {
   std::string licenses;
+  given.record.clear_gpu_count();
   for (const std::string_view term : text::split(given.value, ',')) {
     const size_t equals = term.find('=');
     const std::string_view name = term.substr(0, equals);
@@ -253,7 +269,7 @@ Status set_tres(const Given& given) {
           .append(name.substr(name.find('/') + 1))
           .append(":" + count);
     } else if (text::starts_with_ignoring_case(name, "gres/")) {
-      set = failure("GPUs are reserved with their nodes: Nodes, NodeCnt, or node= of TRES", kNotSupported);
+      set = set_gpus(given, name.substr(name.find('/') + 1), count);
     } else {
       set = failure("TRES=" + std::string(term), kInvalidTres);
     }
@@ -262,6 +278,12 @@ Status set_tres(const Given& given) {
   if (!licenses.empty()) given.record.set_licenses(licenses);
   given.place.changed = true;
   return {};
+}
+
+Status set_tres_per_node(const Given& given) {
+  given.place.per_node = true;
+  given.record.clear_core_count();
+  return set_tres(given);
 }
 
 struct Known {
@@ -281,6 +303,7 @@ constexpr Known kFields[] = {
     {"QOS", set_qos},
     {"AllowedPartitions", set_allowed_partitions},
     {"TRES", set_tres},
+    {"TRESPerNode", set_tres_per_node},
     {"Flags", set_flags},
     {"Groups", set_groups},
     {"Licenses", set_to<set_licenses>},

@@ -95,7 +95,7 @@ class Reservations : public JobListener {
   Result<std::vector<std::string>> names_of_nodes(const std::string& nodes,
                                                   model::ReservationRecord& record) const;
   Status check_nodes(const model::ReservationRecord& record) const;
-  Status settle_place(const ReservationPlace& place, model::ReservationRecord& record) const;
+  Status settle_place(ReservationPlace place, model::ReservationRecord& record) const;
   Status settle_times(const api::UpdateReservationRequest& request, model::ReservationRecord& record,
                       int64_t start_before) const;
   void unfix_times(model::ReservationRecord& record) const;  // the opposite of shown_at()
@@ -113,6 +113,7 @@ class Reservations : public JobListener {
   bool is_in_the_way(const Job& job, const model::ReservationRecord& record,
                      const model::NodeRecord& node) const;
   Result<uint32_t> free_cpus(const model::ReservationRecord& record, const model::NodeRecord& node) const;
+  uint32_t free_gpus(const model::ReservationRecord& record, const model::NodeRecord& node) const;
   // Whether a reservation for a number of nodes may have this one.
   bool serves(const model::ReservationRecord& record, const model::NodeRecord& node) const;
   // Whether other reservations leave enough licenses at that time.
@@ -141,11 +142,12 @@ class Reservations : public JobListener {
 struct ReservationPlace {
   std::string nodes;            // Nodes
   std::vector<uint32_t> cores;  // CoreCnt=2,1: on each of `nodes`
+  bool per_node = false;        // TRESPerNode: core_count and gpu_count are those of each node
   bool changed = false;         // whether these, or the number of nodes, are new
 };
 
-// Applies one NAME=VALUE of scontrol to the record. `place` gets the values of Nodes and of a list in
-// CoreCnt. Pure, except that it looks up users.
+// Applies one NAME=VALUE of scontrol to the record. `place` gets the values of Nodes, of a list in
+// CoreCnt, and whether numbers are those of each node. Pure, except that it looks up users.
 Status apply_reservation_field(model::ReservationRecord& record, const api::Field& field, int64_t now,
                                ReservationPlace& place);
 // Whether its flags can stand together.

@@ -155,11 +155,11 @@ void Scheduling::partition_changed(const model::PartitionRecord& partition, bool
 void Scheduling::withhold_lost_gpus() {
   const auto gpu = machine_.layout().gpu_name();
   for (const model::NodeRecord& node : core_.nodes->nodes()) {
-    uint64_t lost = 0;
+    sched::DeviceSet lost;
     for (int i = 0; i < node.gpu_devices_size(); ++i) {
-      if (core_.nodes->lost_gpus().contains(node.gpu_devices(i).uuid())) lost |= uint64_t{1} << i;
+      if (core_.nodes->lost_gpus().contains(node.gpu_devices(i).uuid())) lost.set(static_cast<size_t>(i));
     }
-    if (lost != 0 && gpu) machine_.withhold(*machine_.layout().find_node(node.name()), *gpu, lost);
+    if (lost.any() && gpu) machine_.withhold(*machine_.layout().find_node(node.name()), *gpu, lost);
   }
 }
 

@@ -59,6 +59,7 @@ std::vector<StepUsageReader> Steps::usage_of(const Job& job, uint32_t from, size
     const Step& step = at->second;
     api::StepUsage usage;
     *usage.mutable_step() = step.tag.record();
+    usage.set_job_submit_time(job.submit_time);
     core_.measuring->add_usage(job, *usage.mutable_step(), gpu_devices_of(job, step));
     for (int rank = 0; rank < step.tag.node_of_task_size(); ++rank) {
       api::TaskUsage& task = *usage.add_tasks();
