@@ -214,3 +214,12 @@ def test_sacctmgr(cluster):
     assert cluster.run("sacctmgr", "--json", "show", "problem").stdout == cluster.run("sacctmgr", "show", "problem").stdout
     old = cluster.run("sacctmgr", "-nP", "show", "account", "physics", "withassoc", "format=account,maxjobs,grpcpus").stdout
     assert old == "physics|5|\n"
+
+
+def test_json_is_laid_out_as_a_variable_says(cluster):
+    def lines(value: str) -> int:
+        text = cluster.run("scontrol", "ping", "--json", env={"SLURM_JSON": value}, check=0).stdout
+        assert json.loads(text)["pings"][0]["primary"] is True and text.endswith("\n")
+        return text.count("\n")
+    assert lines("compact") == lines("pretty,COMPACT") == 1
+    assert lines("pretty") > 10 < lines("")

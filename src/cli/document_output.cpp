@@ -1,7 +1,11 @@
 #include "cli/document_output.h"
 
+#include <cstdlib>
 #include <string>
+#include <string_view>
 
+#include "text/number.h"
+#include "text/word.h"
 #include "view/output.h"
 #include "view/text.h"
 
@@ -9,6 +13,17 @@ namespace minke::cli {
 namespace {
 
 constexpr size_t kBlockSize = 1 << 20;
+
+// How JSON is laid out: a list of words in SLURM_JSON, of which the last counts.
+view::DocumentFormat json_format() {
+  auto format = view::DocumentFormat::kJson;
+  const char* wanted = std::getenv("SLURM_JSON");
+  for (const std::string_view word : text::split(wanted == nullptr ? "" : wanted, ',')) {
+    if (text::is(word, "compact")) format = view::DocumentFormat::kDenseJson;
+    if (text::is(word, "pretty")) format = view::DocumentFormat::kJson;
+  }
+  return format;
+}
 
 }  // namespace
 
@@ -24,7 +39,7 @@ std::optional<int> TakeDocument::operator()(std::optional<view::DocumentFormat>&
   }
   if (const Status known = view::check_data_parser(parser); !known)
     return view::print_error(given.command.name, known.error().message), 1;
-  format = given.option.name == "json" ? view::DocumentFormat::kJson : view::DocumentFormat::kYaml;
+  format = given.option.name == "json" ? json_format() : view::DocumentFormat::kYaml;
   return std::nullopt;
 }
 

@@ -1,6 +1,7 @@
 #include "view/steps.h"
 
 #include <algorithm>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 
@@ -8,6 +9,7 @@
 #include "model/job_spec.pb.h"
 #include "model/step_record.pb.h"
 #include "text/file_pattern.h"
+#include "view/step_requests.h"
 
 namespace minke::view {
 namespace {
@@ -98,12 +100,23 @@ void gres(const StepLine& line, const Context&, std::string& out) {
   append_gres_request(out, line.step->tres_gres(), "(null)");
 }
 
+enum Request { kByJob, kByNode, kBySocket, kByTask, kBinding, kFrequency, kCpusByGpu, kMemoryByGpu };
+constexpr std::string_view kRequestNames[] = {"TresPerStep", "TresPerNode", "TresPerSocket", "TresPerTask",
+                                              "TresBind",    "TresFreq",    "CpusPerTres",   "MemPerTres"};
+template <Request kWanted>
+void request(const StepLine& line, const Context& context, std::string& out) {
+  for (const RequestWord& word : step_requests(*line.step, line.job->spec(), context.release)) {
+    if (word.name == kRequestNames[kWanted]) return void(out += word.text);
+  }
+  out += "(null)";
+}
+
 constexpr Overflow kCut = Overflow::kCut;
 constexpr Overflow kSpill = Overflow::kSpill;
 
 // Letters first, in the order of %all. The titles are Slurm's, even if they are surprising.
 constexpr TableField<StepLine> kFields[] = {
-    {'b', "tres-per-node", "TRES_PER_JOB", kCut, kCut, gres},
+    {'b', "tres-per-node", "TRES_PER_JOB", kCut, kCut, request<kByNode>},
     {'i', "stepid", "STEPID", kCut, kCut, step_id},
     {'j', "stepname", "NAME", kCut, kCut, name},
     {'l', "timelimit", "TIME_LIMIT", kCut, kCut, time_limit},
@@ -121,10 +134,10 @@ constexpr TableField<StepLine> kFields[] = {
     {'\0', "containerid", "CONTAINERID", kCut, kCut, container_id},
     {'\0', "containertype", "CONTAINERTYPE", kCut, kCut, null},
     {'\0', "cpufreq", "CPU_FREQ", kCut, kCut, cpu_frequency},
-    {'\0', "cpus-per-tres", "CPUS_PER_TRES", kCut, kCut, null},
+    {'\0', "cpus-per-tres", "CPUS_PER_TRES", kCut, kCut, request<kCpusByGpu>},
     {'\0', "gres", "TRES_PER_JOB", kCut, kCut, gres},
     {'\0', "jobid", "JOB_ID", kCut, kCut, job_id},
-    {'\0', "mem-per-tres", "MEM_PER_TRES", kCut, kCut, null},
+    {'\0', "mem-per-tres", "MEM_PER_TRES", kCut, kCut, request<kMemoryByGpu>},
     {'\0', "name", "NAME", kCut, kCut, name},
     {'\0', "network", "NETWORK", kCut, kCut, null},
     {'\0', "nodelist", "NODELIST", kSpill, kSpill, nodes},
@@ -134,11 +147,12 @@ constexpr TableField<StepLine> kFields[] = {
     {'\0', "stdin", "STDIN", kCut, kCut, stream<&model::StepRecord::stdin_path>},
     {'\0', "stdout", "STDOUT", kCut, kCut, stream<&model::StepRecord::stdout_path>},
     {'\0', "stepstate", "STATE", kCut, kCut, state},
-    {'\0', "tres-bind", "TRES_BIND", kCut, kCut, null},
-    {'\0', "tres-freq", "TRES_FREQ", kCut, kCut, null},
-    {'\0', "tres-per-socket", "TRES_PER_SOCKET", kCut, kCut, null},
-    {'\0', "tres-per-step", "TRES_PER_STEP", kCut, kCut, null},
-    {'\0', "tres-per-task", "TRES_PER_TASK", kCut, kCut, null},
+    {'\0', "tres-bind", "TRES_BIND", kCut, kCut, request<kBinding>},
+    {'\0', "tres-freq", "TRES_FREQ", kCut, kCut, request<kFrequency>},
+    {'\0', "tres-per-job", "TRES_PER_STEP", kCut, kCut, request<kByJob>},
+    {'\0', "tres-per-socket", "TRES_PER_SOCKET", kCut, kCut, request<kBySocket>},
+    {'\0', "tres-per-step", "TRES_PER_STEP", kCut, kCut, request<kByJob>},
+    {'\0', "tres-per-task", "TRES_PER_TASK", kCut, kCut, request<kByTask>},
 };
 
 constexpr std::span<const TableField<StepLine>> kFieldList = kFields;

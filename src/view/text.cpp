@@ -230,6 +230,19 @@ uint32_t most_nodes(const model::JobRecord& job, int release) {
   return unbounded ? 0 : least;
 }
 
+std::string node_counts_text(const model::JobSpec& spec) {
+  std::string text;
+  const auto& counts = spec.node_counts();
+  for (int first = 0; first < counts.size();) {
+    int last = first;
+    while (last + 1 < counts.size() && counts[last + 1] == counts[last] + 1) ++last;
+    text.append(text.empty() ? "" : ",").append(std::to_string(counts[first]));
+    if (last > first) text.append("-").append(std::to_string(counts[last]));
+    first = last + 1;
+  }
+  return text;
+}
+
 void append_gres_offer(std::string& out, const google::protobuf::RepeatedPtrField<model::Gres>& gres) {
   append_or_null(out, text::format_gres_list(std::vector<model::Gres>(gres.begin(), gres.end())));
 }

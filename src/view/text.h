@@ -88,6 +88,8 @@ std::string tres_per_task_text(const model::JobSpec& spec, int release);
 std::string tres_bind_text(const model::JobSpec& spec, int release);
 // The most nodes of a waiting job, as a release works it out; 0: as many as the least.
 uint32_t most_nodes(const model::JobRecord& job, int release);
+// As "1-3,5": the numbers of nodes of which the job may have one; empty where any within a range will do.
+std::string node_counts_text(const model::JobSpec& spec);
 void append_gres_offer(std::string& out, const google::protobuf::RepeatedPtrField<model::Gres>& gres);
 // /path/of/script argument …; "(null)" for --wrap and allocations.
 void append_command(std::string& out, const model::JobSpec& spec);

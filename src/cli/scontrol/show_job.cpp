@@ -24,6 +24,7 @@
 #include "text/tres.h"
 #include "view/block.h"
 #include "view/sharing.h"
+#include "view/step_requests.h"
 #include "view/steps.h"
 #include "view/text.h"
 
@@ -166,10 +167,14 @@ void put_placement(view::Block& block, const JobRecord& job, const view::Display
     }
   }
   if (!job.batch_host().empty()) block.put("BatchHost={}", job.batch_host()).end();
-  block.put("NumNodes={}", job.num_nodes());
   const bool waits = job.state() == model::JOB_PENDING;
-  if (const uint32_t most = waits ? view::most_nodes(job, context.release) : 0; most != 0)
-    block.put("-{}", most);
+  if (waits && job.spec().node_counts_size() > 0) {
+    block.put("NumNodes={}", view::node_counts_text(job.spec()));
+  } else {
+    block.put("NumNodes={}", job.num_nodes());
+    if (const uint32_t most = waits ? view::most_nodes(job, context.release) : 0; most != 0)
+      block.put("-{}", most);
+  }
   block
       .put(" NumCPUs={} NumTasks={} CPUs/Task={} ReqB:S:C:T=0:0:{}:{}", job.num_cpus(),
            number_or(job.num_tasks() != 0, job.num_tasks(), "N/A"), view::cpus_of_a_task(spec),
@@ -295,62 +300,6 @@ void put_files(view::Block& block, const JobRecord& job, const uint32_t* waiting
   put_power(block, spec, release);
 }
 
-// CPUs, memory, binding and frequency by GPU, for jobs and for steps.
-std::vector<std::string> by_gpu(const JobSpec& spec, int release) {
-  std::vector<std::string> words;
-  const auto add = [&](const char* name, uint64_t count) {
-    words.push_back(name + view::tres_in_words("gres:gpu:" + std::to_string(count), release));
-  };
-  if (spec.has_cpus_per_gpu()) add("CpusPerTres=", spec.cpus_per_gpu());
-  if (spec.has_mem_per_gpu_mib()) add("MemPerTres=", spec.mem_per_gpu_mib());
-  if (spec.has_ntasks_per_gpu()) words.push_back(fmt::format("NtasksPerTRES={}", spec.ntasks_per_gpu()));
-  if (const std::string bind = view::tres_bind_text(spec, release); !bind.empty())
-    words.push_back("TresBind=" + bind);
-  if (!spec.gpu_freq().empty()) words.push_back("TresFreq=gpu:" + spec.gpu_freq());
-  return words;
-}
-
-// CPUs of each task: as many as requested, or as its GPUs bring.
-uint32_t cpus_of_task(const JobSpec& spec) {
-  if (spec.has_cpus_per_task() || !spec.has_cpus_per_gpu()) return std::max(1U, spec.cpus_per_task());
-  uint32_t gpus = 0;
-  for (const model::Gres& gres : spec.gpus_per_task()) gpus += gres.count();
-  return std::max(1U, gpus * spec.cpus_per_gpu());
-}
-
-// What a step inherits from its job, and its part of that. If the job requested nothing of the kind, the
-// step's own request.
-std::vector<std::string> step_requests(const model::StepRecord& step, const JobSpec& spec, int release) {
-  std::string own;
-  view::append_gres_request(own, step.tres_gres(), "");
-  const bool of_job = !spec.gpus().empty() || !spec.gres_per_node().empty() ||
-                      !spec.gpus_per_socket().empty() || !spec.gpus_per_task().empty();
-  std::vector<std::string> words;
-  if (step.kind() == model::STEP_NORMAL && of_job) {
-    words = by_gpu(spec, release);
-    // srun does not repeat what sbatch and salloc were given as --gres alone.
-    const bool by_srun = spec.interactive() || !spec.gpus().empty() || !spec.gpus_per_task().empty() ||
-                         !spec.gpus_per_socket().empty() || !spec.gpus_per_node().empty() ||
-                         spec.has_cpus_per_gpu() || spec.has_mem_per_gpu_mib();
-    if (by_srun) {
-      words.push_back(fmt::format("TresPerStep=cpu:{}{}", step.num_tasks() * cpus_of_task(spec),
-                                  spec.gpus().empty() || own.empty() ? "" : "," + own));
-    }
-    const auto add = [&](const char* name, const std::string& given,
-                         const google::protobuf::RepeatedPtrField<model::Gres>& list) {
-      std::string text;
-      view::append_tres_per(text, given, list, "");
-      if (!text.empty()) words.push_back(fmt::format("{}={}", name, view::tres_in_words(text, release)));
-    };
-    add("TresPerNode", spec.tres_per_node(), spec.gres_per_node());
-    add("TresPerSocket", spec.tres_per_socket(), spec.gpus_per_socket());
-    add("TresPerTask", {}, spec.gpus_per_task());
-  } else if (!own.empty()) {
-    words.push_back("TresPerNode=" + view::tres_in_words(own, release));
-  }
-  return words;
-}
-
 void put_requests(view::Block& block, const JobSpec& spec, const std::string& user, int release) {
   auto gres = [&](const char* name, const std::string& given,
                   const google::protobuf::RepeatedPtrField<model::Gres>& list) {
@@ -364,8 +313,11 @@ void put_requests(view::Block& block, const JobSpec& spec, const std::string& us
   }
   if (spec.gres_flags().find("enforce-binding") != std::string::npos) block.put("GresEnforceBind=Yes").end();
   if (spec.gres_flags().find("disable-binding") != std::string::npos) block.put("GresEnforceBind=No").end();
+  if (spec.gres_flags().find("multiple-tasks-per-sharing") != std::string::npos)
+    block.put("GresOneTaskPerSharing=No").end();
   if (spec.spread_job()) block.put("SpreadJob=Yes").end();
-  for (const std::string& word : by_gpu(spec, release)) block.put("{}", word).end();
+  for (const view::RequestWord& word : view::requests_by_gpu(spec, release))
+    block.put("{}={}", word.name, word.text).end();
   gres("TresPerJob", spec.tres_per_job(), spec.gpus());
   gres("TresPerNode", spec.tres_per_node(), spec.gres_per_node());
   gres("TresPerSocket", spec.tres_per_socket(), spec.gpus_per_socket());
@@ -374,10 +326,10 @@ void put_requests(view::Block& block, const JobSpec& spec, const std::string& us
   if (const std::string kinds = text::format_mail_types(text::parse_mail_types(spec.mail_type()));
       !kinds.empty())
     block.put("MailUser={} MailType={}", spec.mail_user().empty() ? user : spec.mail_user(), kinds).end();
-  if (!spec.container().empty())
+  if (!spec.container().empty() || !spec.container_id().empty())
     block
-        .put("{}Container={}{}", release < kSlurm26 ? "" : "ContainerType=(null) ", spec.container(),
-             release < kSlurm24 ? "" : " ContainerID=(null)")
+        .put("{}Container={}{}", release < kSlurm26 ? "" : "ContainerType=(null) ", or_null(spec.container()),
+             release < kSlurm24 ? "" : " ContainerID=" + or_null(spec.container_id()))
         .end();
 }
 
@@ -421,9 +373,9 @@ void append_step_block(std::string& out, const model::StepRecord& step, const Jo
   const std::string distribution = step.distribution().empty() ? "Block" : step.distribution();
   block.put("CPUFreqReq=Default{}", step.kind() == model::STEP_NORMAL ? " Dist=" + distribution : "").end();
   block.put("SrunHost:Pid={}:{}", or_null(step.srun_host()), step.srun_pid());
-  for (const std::string& word : step_requests(step, job.spec(), context.release)) {
+  for (const view::RequestWord& word : view::step_requests(step, job.spec(), context.release)) {
     block.end();
-    block.put("{}", word);
+    block.put("{}={}", word.name, word.text);
   }
   if (context.release >= kSlurm26) {
     const view::StepLine line{&step, &job};
