@@ -141,3 +141,25 @@ def test_what_is_written_is_read_again(make):
     config = [[line for line in cluster.run("scontrol", "show", "config", check=0).stdout.splitlines()
                if not line.startswith(own)] for cluster in (first, second)]
     assert config[0] == config[1]
+
+
+def test_a_node_with_more_gpus_than_a_word_has_bits(make):
+    cluster = make("NodeName=big CPUs=4 RealMemory=4000 Gres=gpu:a100:100,gpu:3090:28\nPartitionName=p Nodes=big Default=YES\n")
+    first = cluster.submit("echo $CUDA_VISIBLE_DEVICES; sleep 600", "--gres=gpu:a100:99", "--mem=100")
+    cluster.wait_state(first, "RUNNING")
+    second = cluster.submit("echo $CUDA_VISIBLE_DEVICES", "--gpus=29", "--mem=100")
+    assert cluster.output(second) == ",".join(map(str, range(99, 128))) + "\n"
+    waiting = cluster.submit("true", "--gres=gpu:a100:2", "--mem=100")
+    assert cluster.job(waiting)["Reason"] in ("Resources", "None")
+    assert "IDX:0-98" in cluster.run("scontrol", "-d", "show", "job", first, check=0).stdout
+    assert cluster.run("sinfo", "-h", "-O", "gres:60,gresused:80", check=0).stdout.split() == [
+        "gpu:a100:100,gpu:3090:28", "gpu:a100:99(IDX:0-98),gpu:3090:0(IDX:N/A)"]
+    cluster.run("scancel", first, check=0)
+    assert cluster.wait_end(waiting)["JobState"] == "COMPLETED"
+
+
+def test_memory_beyond_that_of_its_processors_brings_more_of_them(make):
+    cluster = make("NodeName=n[1-2] CPUs=4 RealMemory=4000\nPartitionName=p Nodes=n[1-2] Default=YES MaxMemPerCPU=1000\n")
+    for options, cpus in ((("--mem=2500",), "3"), (("--mem=2500", "-n", "4"), "4"), (("--mem-per-cpu=1500",), "2"), (("--mem=900",), "1")):
+        job = cluster.sbatch("--hold", *options, "--wrap=true")
+        assert cluster.job(job)["NumCPUs"] == cpus, options

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "model/job_spec.pb.h"
 
@@ -18,52 +19,54 @@ bool is_pattern(const std::string& path) {
   return path.find('%') != std::string::npos || path.find('\\') != std::string::npos;
 }
 
-Status refuse(const std::string& option, const std::string& what, int error_number) {
-  return failure(option + " " + what + ": " + std::strerror(error_number), error_number);
-}
-
-// The answer for a missing directory: as in Slurm the job is taken, as something may still make it before it
-// starts.
-Status check_missing(const std::string& option, const std::string& directory, int error_number,
-                     const model::JobSpec& spec, std::vector<std::string>& warnings) {
+// What keeps the file from being written, and the path that it is about; 0: nothing does.
+std::pair<int, std::string> problem_of(const std::string& path) {
+  const std::string directory = path.substr(0, path.rfind('/') + 1);
+  if (is_pattern(directory)) return {0, ""};
   struct stat status {};
-  if (::stat(spec.work_dir().c_str(), &status) != 0 && directory.starts_with(spec.work_dir())) {
-    warnings.push_back("--chdir: there is no " + spec.work_dir() +
-                       "; unless it is made before the job starts, the job will fail");
-    return {};
+  if (::stat(directory.c_str(), &status) != 0) return {errno, directory};
+  if (!S_ISDIR(status.st_mode)) return {ENOTDIR, directory};
+  if (!is_pattern(path) && ::stat(path.c_str(), &status) == 0) {
+    if (S_ISDIR(status.st_mode)) return {EISDIR, path};
+    return {::access(path.c_str(), W_OK) == 0 ? 0 : errno, path};
   }
-  const bool waits = spec.dependencies_size() > 0 || spec.hold() || spec.begin_time() != 0;
-  if (waits || (error_number != ENOENT && error_number != ENOTDIR)) return {};
-  warnings.push_back(option + " " + directory + ": " + std::strerror(error_number) +
-                     "; unless it is made before the job starts, the job will fail" +
-                     (directory.find('$') == std::string::npos
-                          ? ""
-                          : "; $ means nothing in #SBATCH lines: write the name, or %j, %x, %u"));
-  return {};
+  return {::access(directory.c_str(), W_OK | X_OK) == 0 ? 0 : errno, directory};
 }
 
-Status check(const std::string& option, const std::string& pattern, const model::JobSpec& spec,
-             std::vector<std::string>& warnings) {
+// What to write instead of a directory that is not there.
+std::string advice_for(const std::string& directory) {
+  return directory.find('$') == std::string::npos
+             ? ""
+             : "; $ means nothing in #SBATCH lines: write the name, or %j, %x, %u";
+}
+
+// As in Slurm the job is taken: somebody may mend it before it starts.
+void check(const std::string& option, const std::string& pattern, const model::JobSpec& spec,
+           std::vector<std::string>& warnings) {
   std::string path = pattern.empty() ? "slurm-%j.out" : pattern;
   if (path.front() != '/') path = spec.work_dir() + "/" + path;
-  const std::string directory = path.substr(0, path.rfind('/') + 1);
-  if (is_pattern(directory)) return {};
+  const auto [error_number, where] = problem_of(path);
+  if (error_number == 0) return;
   struct stat status {};
-  if (::stat(directory.c_str(), &status) != 0) return check_missing(option, directory, errno, spec, warnings);
-  if (!S_ISDIR(status.st_mode)) return refuse(option, directory, ENOTDIR);
-  if (!is_pattern(path) && ::stat(path.c_str(), &status) == 0) {
-    if (S_ISDIR(status.st_mode)) return refuse(option, path, EISDIR);
-    return ::access(path.c_str(), W_OK) == 0 ? Status() : refuse(option, path, errno);
+  if (::stat(spec.work_dir().c_str(), &status) != 0 && where.starts_with(spec.work_dir())) {
+    warnings.push_back("--chdir: there is no " + spec.work_dir() +
+                       "; unless it is made before the job starts, the job will fail");
+    return;
   }
-  return ::access(directory.c_str(), W_OK | X_OK) == 0 ? Status() : refuse(option, directory, errno);
+  const bool missing = error_number == ENOENT || error_number == ENOTDIR;
+  warnings.push_back(option + " " + where + ": " + std::strerror(error_number) +
+                     (missing
+                          ? "; unless it is made before the job starts, the job will fail" + advice_for(where)
+                          : std::string("; unless that changes before the job starts, the job will fail")));
 }
 
 }  // namespace
 
-Status check_output_paths(const model::JobSpec& spec, std::vector<std::string>& warnings) {
-  if (const Status out = check("--output", spec.stdout_path(), spec, warnings); !out) return out;
-  if (spec.stderr_path().empty()) return {};
-  return check("--error", spec.stderr_path(), spec, warnings);
+void check_output_paths(const model::JobSpec& spec, std::vector<std::string>& warnings) {
+  const bool waits = spec.dependencies_size() > 0 || spec.hold() || spec.begin_time() != 0;
+  if (waits) return;
+  check("--output", spec.stdout_path(), spec, warnings);
+  if (!spec.stderr_path().empty()) check("--error", spec.stderr_path(), spec, warnings);
 }
 
 }  // namespace minke::cli

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <utility>
+#include <vector>
+
 #include "model/job_spec.pb.h"
 #include "submit/job_request.h"
 #include "text/tres.h"
@@ -146,10 +149,16 @@ TEST(CurrentOptions, NothingIsReservedForTheSystem) {
 }
 
 TEST(CurrentOptions, SetsOfNodeCounts) {
-  for (const char* counts : {"4,2,8", "2-8:2", "2,4-6"}) {
+  const std::pair<const char*, std::vector<uint32_t>> sets[] = {
+      {"4,2,8", {2, 4, 8}}, {"2-8:3", {2, 5, 8}}, {"2,6-8", {2, 6, 7, 8}}, {"2,3-8", {}}};
+  for (const auto& [counts, expected] : sets) {
     auto kept = spec({"-N", counts});
-    EXPECT_EQ(kept.min_nodes() * 10 + kept.max_nodes(), 22u) << counts;
+    EXPECT_EQ(kept.min_nodes() * 10 + kept.max_nodes(), 28u) << counts;
+    EXPECT_EQ(std::vector<uint32_t>(kept.node_counts().begin(), kept.node_counts().end()), expected)
+        << counts;
   }
+  EXPECT_EQ(spec({"-N", "2,8", "-N", "3"}).node_counts_size(), 0);
+  EXPECT_EQ(refusal({"-N2,,4"}), "255: sbatch: error: \"2,,4\" is not a valid node count\n");
   EXPECT_EQ(refusal({"-N1-"}),
             "255: sbatch: error: Maximum node count -1 is less than minimum node count 1\n");
   EXPECT_EQ(refusal({"-N0,1"}), "255: sbatch: error: \"0,1\" is not a valid node count\n");

@@ -83,6 +83,8 @@ uint64_t tasks_before_gpus(const model::JobSpec& spec, int release) {
   if (spec.has_ntasks()) return spec.ntasks();
   const bool nodes_known = spec.has_max_nodes() && spec.min_nodes() == spec.max_nodes();
   if (!nodes_known && (!spec.has_ntasks_per_node() || release >= kSlurm24)) return 0;
+  // A number of nodes is one of tasks only where nothing is said of the tasks themselves.
+  if (release >= kSlurm26 && !spec.has_ntasks_per_node() && spec.has_cpus_per_task()) return 0;
   return uint64_t{nodes_known ? spec.min_nodes() : 1} * std::max(spec.ntasks_per_node(), 1U);
 }
 
@@ -186,13 +188,18 @@ Status tasks_from_gpus_per_task(model::JobSpec& spec, const Gpus& gpus, uint64_t
   if (Status done = tasks_on_each_node(spec, gpus.each_node, gpus.each_task); !done) return done;
   if (gpus.total != 0) return set_tasks(spec, gpus.total / gpus.each_task);
   if (spec.has_ntasks()) return {};
+  if (release >= kSlurm26) return set_tasks(spec, tasks);
   // A task for each node, or as many as its GPUs serve.
   return set_tasks(spec, uint64_t{std::max(spec.min_nodes(), 1U)} * std::max(spec.ntasks_per_node(), 1U));
 }
 
 // --ntasks-per-gpu
-Status tasks_from_tasks_per_gpu(model::JobSpec& spec, const Gpus& gpus) {
+Status tasks_from_tasks_per_gpu(model::JobSpec& spec, const Gpus& gpus, int release) {
   const uint64_t nodes = std::max(spec.min_nodes(), 1u);
+  if (release >= kSlurm26 && spec.has_ntasks()) {
+    if (gpus.total != 0 || gpus.each_node != 0 || spec.ntasks() % spec.ntasks_per_gpu() == 0) return {};
+    return invalid_gres("Failed to validate job spec, -n/--ntasks has to be a multiple of --ntasks-per-gpu.");
+  }
   if (gpus.total != 0) return set_tasks(spec, gpus.total * spec.ntasks_per_gpu());
   if (gpus.each_node != 0) return set_tasks(spec, nodes * gpus.each_node * spec.ntasks_per_gpu());
   if (spec.has_ntasks()) return {};
@@ -210,7 +217,7 @@ Status from_gpus(model::JobSpec& spec, Geometry geometry) {
   const uint64_t tasks = gpus.each_task != 0 ? tasks_before_gpus(spec, geometry.release) : 0;
   if (Status done = nodes_from_gpus(spec, gpus); !done) return done;
   if (gpus.each_task != 0) return tasks_from_gpus_per_task(spec, gpus, tasks, geometry.release);
-  if (spec.has_ntasks_per_gpu()) return tasks_from_tasks_per_gpu(spec, gpus);
+  if (spec.has_ntasks_per_gpu()) return tasks_from_tasks_per_gpu(spec, gpus, geometry.release);
   return {};
 }
 
@@ -274,7 +281,22 @@ Status check_batch_features(const model::JobSpec& spec, int release) {
 
 }  // namespace
 
+namespace {
+// --distribution=plane=N fills all nodes but the last with N tasks.
+Status check_plane(const model::JobSpec& spec, int release) {
+  constexpr std::string_view kPlane = "plane=";
+  if (release < kSlurm26 || !text::starts_with_ignoring_case(spec.distribution(), kPlane)) return {};
+  const auto size =
+      text::parse_unsigned(std::string_view(spec.distribution()).substr(kPlane.size()), kMaxTasks);
+  const uint64_t nodes = std::max(1U, spec.min_nodes());
+  const uint64_t tasks = spec.has_ntasks() ? spec.ntasks() : nodes * std::max(1U, spec.ntasks_per_node());
+  if (!size || nodes == 1 || (nodes - 1) * *size < tasks) return {};
+  return refused("Too few processes for the requested {plane,node} distribution");
+}
+}  // namespace
+
 Status imply_amounts(model::JobSpec& spec, Geometry geometry) {
+  if (Status done = check_plane(spec, geometry.release); !done) return done;
   if (text::starts_with_ignoring_case(spec.distribution(), "arbitrary") && spec.node_list().empty()) {
     return refused(
         "With Arbitrary distribution you need to specify a nodelist or hostfile with the -w option");

@@ -95,11 +95,15 @@ std::optional<Refusal> fit_nodes_to_tasks(const Invocation& invocation, JobReque
   const uint32_t named = named_nodes(spec);
   if (spec.has_max_nodes() && named > spec.ntasks() && spec.min_nodes() <= spec.ntasks())
     spec.set_max_nodes(std::min(spec.max_nodes(), spec.ntasks()));
+  // Each node has a task.
+  if (invocation.release >= kSlurm26 && spec.has_max_nodes() && spec.min_nodes() <= spec.ntasks())
+    spec.set_max_nodes(std::min(spec.max_nodes(), spec.ntasks()));
   const uint32_t asked = spec.has_min_nodes() ? spec.min_nodes() : named;
   if (asked <= spec.ntasks()) return std::nullopt;
   request.notes.push_back((invocation.release < kSlurm24 ? "Warning: can't run " : "warning: can't run ") +
                           std::to_string(spec.ntasks()) + " processes on " + std::to_string(asked) +
                           " nodes, setting nnodes to " + std::to_string(spec.ntasks()));
+  spec.clear_node_counts();
   spec.set_min_nodes(spec.ntasks());
   spec.set_max_nodes(spec.ntasks());
   return std::nullopt;

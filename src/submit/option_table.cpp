@@ -311,7 +311,7 @@ constexpr Option kOptions[] = {
      "reservation to take resources from", "", set::text<&model::JobSpec::mutable_reservation>},
     {"resources", '\0', kRequired, B | A | R, "", kRefused, "names", "hierarchical resources",
      "there are none; --licenses counts what the whole cluster shares", nullptr},
-    {"resv-ports", '\0', kOptional, B | A | R, "RESV_PORTS", kAccepted, "count", "reserve ports",
+    {"resv-ports", '\0', kOptional, B | A | R, "srun:SLURM_RESV_PORTS", kAccepted, "count", "reserve ports",
      "ports are not handed out; MPI libraries choose their own", set::resv_ports},
     {"segment", '\0', kRequired, B | A | R,
      "sbatch:SBATCH_SEGMENT_SIZE salloc:SALLOC_SEGMENT_SIZE srun:SRUN_SEGMENT_SIZE", kAccepted, "size",

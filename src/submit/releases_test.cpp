@@ -53,6 +53,27 @@ TEST(Releases, RefuseWhatNewerOnesRefuse) {
       {{"--wckey=*key"}, kSlurm26, "sbatch: error: Batch job submission failed: Invalid wckey specification"},
       {{"--get-user-env=5"}, kSlurm26, "Try \"sbatch --help\" for more information"},
       {{"--mem-bind=sort"}, kSlurm26, "sbatch: error: unrecognized --mem-bind argument \"sort\""},
+      {{"--cpu-freq=low-high"}, kSlurm26, "sbatch: error: Invalid --cpu-freq argument"},
+      {{"--cpu-freq=schedutil"}, kSlurm26, "sbatch: error: Invalid --cpu-freq argument"},
+      {{"--gres-flags=disable-binding,enforce-binding"},
+       kSlurm26,
+       "sbatch: error: Invalid --gres-flags combo: disable-binding and enforce-binding are mutually "
+       "exclusive."},
+      {{"--distribution=plane=2", "-N3", "-n3"},
+       kSlurm26,
+       "sbatch: error: Too few processes for the requested {plane,node} distribution"},
+      {{"--constraint=[fast*2&slow]"},
+       kSlurm26,
+       "sbatch: error: Batch job submission failed: Invalid feature specification "
+       "(--constraint=[fast*2&slow]: each feature between the brackets needs its count)"},
+      {{"--tres-per-task=cpu=2", "-c2", "-n1"},
+       kSlurm26,
+       "sbatch: fatal: You can not have --tres-per-task=cpu= and --cpus-per-task please use one or the "
+       "other"},
+      {{"--gpus-per-task=1", "-N2", "-c2"},
+       kSlurm26,
+       "sbatch: error: Invalid generic resource (gres) specification"},
+      {{"--propagate=nofile"}, kSlurm26, "sbatch: error: --propagate=nofile is not valid."},
       {{"--gpus-per-node=1", "--gres=gpu:1"},
        kSlurm26,
        "sbatch: fatal: --gpus-per-node and --gres=gpu are mutually exclusive."},
@@ -67,7 +88,10 @@ TEST(Releases, RefuseWhatNewerOnesRefuse) {
 TEST(Releases, AcceptWhatNewerOnesAccept) {
   for (const auto& [options, since] : {std::pair{std::vector<std::string>{"-wn[1-3]", "-N2"}, kSlurm24},
                                        std::pair{std::vector<std::string>{"--gres=gpu=1"}, kSlurm24},
-                                       std::pair{std::vector<std::string>{"--partition="}, kSlurm26}}) {
+                                       std::pair{std::vector<std::string>{"--partition="}, kSlurm26},
+                                       std::pair{std::vector<std::string>{"--gres=gpu:1,"}, kSlurm24},
+                                       std::pair{std::vector<std::string>{"--gres-flags="}, kSlurm26},
+                                       std::pair{std::vector<std::string>{"-B", "1:2:1:1"}, kSlurm26}}) {
     for (const int release : {kSlurm22, kSlurm24, kSlurm26})
       EXPECT_EQ(said(sbatch(release, options)) == "accepted", release >= since) << options[0] << release;
   }

@@ -139,6 +139,27 @@ Status clusters(const Assignment& to) {
 }
 
 namespace {
+// Whether a list in brackets has "&" between features of which some have no count.
+bool has_uncounted(std::string_view features) {
+  const size_t begin = features.find('['), end = features.find(']');
+  if (begin == std::string_view::npos || end == std::string_view::npos || end < begin) return false;
+  const std::string_view list = features.substr(begin + 1, end - begin - 1);
+  bool joined = false, uncounted = false, counted = false;
+  int depth = 0;
+  const auto close = [&] {
+    uncounted |= !counted;
+    counted = false;
+  };
+  for (const char letter : list) {
+    depth += letter == '(' ? 1 : letter == ')' ? -1 : 0;
+    counted |= depth == 0 && letter == '*';
+    if (depth != 0 || letter != '&') continue;
+    joined = true;
+    close();
+  }
+  close();
+  return joined && uncounted && list.find('|') == std::string_view::npos;
+}
 // Whether a count of nodes stands beside other features without brackets, which Slurm took until 22.05.
 bool has_bare_count(std::string_view features) {
   if (features.find_first_of("&|,()") == std::string_view::npos) return false;
@@ -157,6 +178,9 @@ Status constraint(const Assignment& to) {
   if (to.invocation.release >= kSlurm24 && has_bare_count(features))
     return rejected(to, "Invalid feature specification (--constraint=" + features +
                             ": put counts of nodes in brackets, as in \"[fast*2&slow*1]\")");
+  if (to.invocation.release >= kSlurm26 && has_uncounted(features))
+    return rejected(to, "Invalid feature specification (--constraint=" + features +
+                            ": each feature between the brackets needs its count)");
   to.request.spec.set_constraint(std::move(features));
   return {};
 }
@@ -495,8 +519,11 @@ Status propagate(const Assignment& to) {
     return {};
   }
   if (!text::equals_ignoring_case(to.text(), "none")) {
-    for (std::string_view word : text::split(to.text(), ',')) {
-      std::string name = text::upper_case(text::trim(word));
+    std::string list(to.text());
+    std::replace(list.begin(), list.end(), ' ', ',');
+    for (const std::string_view word : text::split(list, ',')) {
+      if (word.empty()) continue;
+      std::string name = to.invocation.release >= kSlurm26 ? std::string(word) : text::upper_case(word);
       if (name.starts_with("RLIMIT_")) name.erase(0, 7);
       bool known = false;
       for (std::string_view limit :

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <initializer_list>
 #include <iterator>
+#include <optional>
+#include <string>
 
 #include "submit/setters.h"
 #include "text/duration.h"
@@ -39,6 +41,27 @@ Status acctg_freq(const Assignment& to) {
   return {};
 }
 
+// What newer releases say of a governor: those that CpuFreqGovernors has by itself are allowed, and a range
+// needs one. Nothing: it is right, or no governor.
+std::optional<std::string> governor_mistake(std::string_view first, bool is_range, std::string_view given) {
+  const size_t colon = given.find(':');
+  const bool has_governor = colon != std::string_view::npos;
+  const std::string_view governor = has_governor ? given.substr(colon + 1) : first;
+  for (const std::string_view name : {"conservative", "powersave", "schedutil"}) {
+    if (text::equals_ignoring_case(governor, name))
+      return "governor of " + std::string(governor) + " is not allowed in slurm.conf";
+  }
+  if (has_governor && governor.empty()) return "illegal governor:  on --cpu-freq";
+  constexpr std::string_view kOneValue =
+      "Please specify only one value for the desired frequency (p1) or choose a ";
+  if (is_range && !has_governor)
+    return "You must explicitly choose a governor when defining a range. " + std::string(kOneValue) +
+           "specific governor (p3).";
+  if (is_range && text::equals_ignoring_case(governor, "userspace"))
+    return "userspace governor does not support a range. " + std::string(kOneValue) + "different governor.";
+  return std::nullopt;
+}
+
 // p1[-p2][:p3]: kHz or a step, and a governor.
 Status cpu_freq(const Assignment& to) {
   auto known = [](std::string_view word, std::initializer_list<std::string_view> words) {
@@ -70,6 +93,10 @@ Status cpu_freq(const Assignment& to) {
   const std::string_view last = dash == std::string_view::npos ? first : range.substr(dash + 1);
   if (dash != std::string_view::npos) good = good && step_of(last) != 0;
   if (!governor.empty()) good = good && is_governor(governor);
+  if (to.invocation.release >= kSlurm26) {
+    if (const auto wrong = governor_mistake(first, dash != std::string_view::npos, to.text()))
+      return failure(*wrong + "\nInvalid --cpu-freq argument", kUsageStatus);
+  }
   if (!good) {
     return failure(
         "unrecognized --cpu-freq argument \"" + std::string(to.text()) + "\"\nInvalid --cpu-freq argument",
@@ -87,8 +114,10 @@ Status cpu_freq(const Assignment& to) {
 Status gpu_bind(const Assignment& to) {
   // [verbose,]<closest|map:…|mask:…|none|per_task:n|single:n>; the numbers of map and mask hold commas.
   std::string_view mode = to.text();
-  for (std::string_view prefix : {"verbose,", "v,"})
+  for (std::string_view prefix : {"verbose,", "v,"}) {
+    if (prefix == "v," && to.invocation.release >= kSlurm26) continue;
     if (text::starts_with_ignoring_case(mode, prefix)) mode.remove_prefix(prefix.size());
+  }
   if (text::starts_with_ignoring_case(mode, "gpu:")) mode.remove_prefix(4);
   const size_t colon = std::min(mode.find(':'), mode.size());
   const std::string_view numbers = mode.substr(std::min(colon + 1, mode.size()));
@@ -137,7 +166,7 @@ bool is_tres_bind(std::string_view text) {
 }
 
 Status tres_bind(const Assignment& to) {
-  if (to.invocation.release >= kSlurm24 && !is_tres_bind(to.text()))
+  if (to.invocation.release >= kSlurm24 && !to.text().empty() && !is_tres_bind(to.text()))
     return rejected(to,
                     "Invalid Trackable RESource (TRES) specification (--tres-bind=" + std::string(to.text()) +
                         ": write gres/gpu:closest, :single:N, :per_task:N, :map:… or :mask:…)");
@@ -158,13 +187,36 @@ Status gpu_freq(const Assignment& to) {
   return {};
 }
 
+namespace {
+// What newer releases refuse of words that they know.
+std::optional<std::string> gres_flags_mistake(const Assignment& to) {
+  const auto has = [&](std::string_view wanted) {
+    for (const std::string_view word : text::split(to.text(), ','))
+      if (text::equals_ignoring_case(word, wanted)) return true;
+    return false;
+  };
+  if (has("one-task-per-sharing"))
+    return "In order to use --gres-flags=one-task-per-sharing you must also have "
+           "SelectTypeParameters=MULTIPLE_SHARING_GRES_PJ in your slurm.conf";
+  if (has("allow-task-sharing") && to.invocation.command != Command::kSrun)
+    return "--gres-flags=allow-task-sharing is only used with srun.";
+  if (has("disable-binding") && has("enforce-binding"))
+    return "Invalid --gres-flags combo: disable-binding and enforce-binding are mutually exclusive.";
+  return std::nullopt;
+}
+}  // namespace
+
 Status gres_flags(const Assignment& to) {
+  if (to.text().empty() && to.invocation.release >= kSlurm26) return {};
   if (!are_known(to.text(), {"disable-binding", "enforce-binding", "allow-task-sharing",
                              "multiple-tasks-per-sharing", "one-task-per-sharing"})) {
     if (to.invocation.release < kSlurm24) return invalid(to);
     return failure("Invalid --gres-flags specification: " + std::string(to.text()), kUsageStatus);
   }
-  to.request.spec.set_gres_flags(std::string(to.text()));
+  if (to.invocation.release >= kSlurm26) {
+    if (const auto mistake = gres_flags_mistake(to)) return failure(*mistake, kUsageStatus);
+  }
+  to.request.spec.set_gres_flags(text::lower_case(to.text()));
   return {};
 }
 
@@ -207,6 +259,7 @@ Status mem_bind(const Assignment& to) {
                        "        help            show this help message\n",
                    kMemoryHelpStatus);
   }
+  if (!old && to.text().empty()) return failure("unrecognized --mem-bind argument \"\"", kUsageStatus);
   for (const std::string_view word : text::split(to.text(), ',')) {
     if (!old && (text::equals_ignoring_case(word, "sort") || text::equals_ignoring_case(word, "nosort")))
       return failure("unrecognized --mem-bind argument \"" + std::string(word) + "\"", kUsageStatus);
@@ -233,7 +286,7 @@ Status power(const Assignment& to) {
 }
 
 Status reserved_for_system(const Assignment& to) {
-  auto value = whole_number(to, 0);
+  auto value = whole_number(to, to.option.name == "thread-spec" ? 1 : 0);
   if (!value) return failure(value.error());
   const auto core = to.request.given.find("core-spec"), thread = to.request.given.find("thread-spec");
   if (core != to.request.given.end() && thread != to.request.given.end() && core->second == thread->second) {

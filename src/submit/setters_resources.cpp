@@ -1,5 +1,8 @@
 // The setters of options that ask for resources: nodes, tasks' memory, GPUs, where to run.
 #include <algorithm>
+#include <optional>
+#include <set>
+#include <vector>
 
 #include "model/job_spec.pb.h"
 #include "model/job_terms.pb.h"
@@ -27,6 +30,21 @@ std::optional<uint32_t> node_count(std::string_view text) {
   auto value = text::parse_unsigned(text, kMaxNumber / factor);
   if (!value) return std::nullopt;
   return static_cast<uint32_t>(*value * factor);
+}
+
+// A set of counts, ascending; nothing for what is none.
+std::optional<std::vector<uint32_t>> node_counts(std::string_view text) {
+  constexpr uint32_t kMostNodes = 1 << 16;
+  if (text.ends_with(',') || text.find(",,") != std::string_view::npos) return std::nullopt;
+  const auto listed = text::parse_array_spec(text);
+  if (!listed || listed->max_running() != 0 || listed->ranges_size() == 0) return std::nullopt;
+  std::set<uint32_t> counts;
+  for (const model::IndexRange& range : listed->ranges()) {
+    if (range.first() == 0 || range.last() > kMostNodes) return std::nullopt;
+    for (uint32_t count = range.first(); count <= range.last(); count += std::max(1U, range.step()))
+      counts.insert(count);
+  }
+  return std::vector<uint32_t>(counts.begin(), counts.end());
 }
 
 // Reads the hosts of a file: a hostlist on each line, "name*4" for four times the host; "#" begins a comment.
@@ -75,7 +93,8 @@ std::string as_given(std::string_view request, std::string_view each,
   if (text::trim(request).empty() || text::equals_ignoring_case(text::trim(request), "none")) return out;
   for (std::string_view item : text::split(request, ',')) {
     item = text::trim(item);
-    if (text::starts_with_ignoring_case(item, "gres:")) item.remove_prefix(5);
+    if (text::starts_with_ignoring_case(item, "gres:") || text::starts_with_ignoring_case(item, "gres/"))
+      item.remove_prefix(5);
     out.append(out.empty() ? "gres:" : ",gres:").append(each).append(item);
   }
   return out == text::format_tres_per(amounts) ? std::string() : out;
@@ -86,6 +105,7 @@ Result<std::vector<model::Gres>> current_gres_list(std::string_view given) {
   std::string list;
   for (std::string_view item : text::split(given, ',')) {
     item = text::trim(item);
+    if (item.empty()) continue;  // "gpu:1,"
     if (text::starts_with_ignoring_case(item, "gres:")) return failure("");
     list.append(list.empty() ? "" : ",").append(item);
     if (const size_t end = list.find_first_of(":=", list.size() - item.size());
@@ -104,7 +124,9 @@ std::string tres_per_node_of(const model::JobSpec& spec) {
 
 Status gpu_list(const Assignment& to, google::protobuf::RepeatedPtrField<model::Gres>* field,
                 std::string* given = nullptr) {
-  auto list = text::parse_gpu_list(to.text());
+  // None are asked for by no text; a short option keeps an equals sign, which is no part of the amount.
+  const std::string_view amounts = to.text().substr(to.text().starts_with('=') ? 1 : 0);
+  auto list = amounts.empty() ? Result<std::vector<model::Gres>>() : text::parse_gpu_list(amounts);
   if (!list) return invalid_gres(to);
   assign(field, *list);
   if (given != nullptr) *given = as_given(to.text(), "gpu:", *list);
@@ -132,12 +154,14 @@ Status distribution(const Assignment& to) {
     for (std::string_view word : {"block", "cyclic", "fcyclic", "arbitrary", "pack", "nopack"}) {
       known = known || text::equals_ignoring_case(part, word);
     }
-    if (text::equals_ignoring_case(part, "plane")) {
-      return failure("Invalid plane size or size not specified\nInvalid --distribution specification",
-                     kUsageStatus);
+    if (text::starts_with_ignoring_case(part, "plane")) {
+      const auto size = part.size() > 6 ? text::parse_unsigned(part.substr(6), kMaxNumber) : std::nullopt;
+      const bool alone = to.invocation.release < kSlurm26 || part.size() == to.text().size();
+      if (!size || *size == 0 || !alone)
+        return failure("Invalid plane size or size not specified\nInvalid --distribution specification",
+                       kUsageStatus);
+      known = part[5] == '=';
     }
-    if (text::starts_with_ignoring_case(part, "plane="))
-      known = text::parse_unsigned(part.substr(6), kMaxNumber).has_value();
     if (!known) return invalid(to);
     // "*" is the default of its place: block for nodes, cyclic for sockets, for cores as for sockets.
     std::string word = text::lower_case(part);
@@ -168,10 +192,11 @@ Status extra_node_info(const Assignment& to) {
   // sockets[:cores[:threads]], each a number (or the least of a range), "*" or nothing.
   auto parts = text::split(to.text(), ':');
   constexpr std::string_view kPlaces[] = {"first", "second", "third"};
-  if (parts.size() > 3) return invalid(to);
+  if (parts.size() > 3 && to.invocation.release < kSlurm26) return invalid(to);
+  parts.resize(std::min<size_t>(parts.size(), 3));  // what follows is not read
   uint32_t values[3] = {};
   for (size_t i = 0; i < parts.size(); ++i) {
-    std::string_view least = parts[i].substr(0, parts[i].find('-'));
+    std::string_view least = parts[i].substr(0, parts[i].find('-', 1));
     if (least.empty() || least == "*") continue;
     auto value = text::parse_unsigned(least, kMaxNumber);
     if (!value || *value == 0) {
@@ -222,7 +247,7 @@ Status gpus_per_task(const Assignment& to) {
 
 // --gres and --gpus-per-node fill one field; the GPUs of one replace those of the other.
 Status gpus_per_node(const Assignment& to) {
-  auto list = text::parse_gpu_list(to.text());
+  auto list = to.text().empty() ? Result<std::vector<model::Gres>>() : text::parse_gpu_list(to.text());
   if (!list) return invalid_gres(to);
   std::vector<model::Gres> kept;
   for (const model::Gres& entry : to.request.spec.gres_per_node()) {
@@ -301,22 +326,23 @@ Status mem_per_gpu(const Assignment& to) {
 Status nodes(const Assignment& to) {
   std::string_view text = to.text();
   if (text.find_first_of(",:") != std::string_view::npos) {
-    // A set of counts ("1,2,4", "2-8:2"): takes the least, which starts soonest.
+    // A set of counts ("1,2,4", "2-8:2").
     // Nothing before the first comma is no count, and newer releases tell it as they read it.
     if (text.starts_with(',') && to.invocation.release >= kSlurm24)
       return failure("invalid number of nodes (-N -1--1)", kFailureStatus);
-    auto counts = text::parse_array_spec(text);
-    uint32_t least = kMaxNumber;
-    for (int i = 0; counts && i < counts->ranges_size(); ++i)
-      least = std::min(least, counts->ranges(i).first());
-    if (!counts || least == 0 || counts->max_running() != 0 || text.starts_with(',')) {
+    auto counts = node_counts(text);
+    if (!counts) {
       std::string message = "\"";
       return failure(message.append(text).append("\" is not a valid node count"), kUsageStatus);
     }
-    to.request.spec.set_min_nodes(least);
-    to.request.spec.set_max_nodes(least);
+    to.request.spec.set_min_nodes(counts->front());
+    to.request.spec.set_max_nodes(counts->back());
+    // One after the other they are a range.
+    if (counts->back() - counts->front() + 1 != counts->size())
+      to.request.spec.mutable_node_counts()->Assign(counts->begin(), counts->end());
     return {};
   }
+  to.request.spec.clear_node_counts();
   size_t dash = text.find('-');
   auto not_valid = [](std::string_view part) -> Status {
     std::string message = "\"";
@@ -359,7 +385,35 @@ Status tmp(const Assignment& to) {
   return {};
 }
 
+namespace {
+// What newer releases say of an amount by task before anything is submitted; nothing: they take it.
+std::optional<std::string> tres_per_task_mistake(const Assignment& to) {
+  const auto names = [](std::string_view word, std::string_view type) {
+    return text::starts_with_ignoring_case(word, type) &&
+           (word.size() == type.size() ||
+            std::string_view("=:/").find(word[type.size()]) != std::string_view::npos);
+  };
+  for (const std::string_view word : text::split(to.text(), ',')) {
+    if (names(word, "cpu")) {
+      const auto count = word.size() > 4 ? text::parse_unsigned(word.substr(4), kMaxNumber) : std::nullopt;
+      if (count.value_or(0) == 0) return "Invalid --tres-per-task=cpu=0";
+      if (to.request.is_given("cpus-per-task"))
+        return "You can not have --tres-per-task=cpu= and --cpus-per-task please use one or the other";
+    }
+    if (names(word, "gres/gpu") && to.request.is_given("gpus-per-task"))
+      return "You can not have --tres-per-task=gres/gpu= and --gpus-per-task please use one or the other";
+    for (const std::string_view other : {"mem", "node", "bb", "energy", "billing", "fs", "vmem", "pages"})
+      if (names(word, other)) return "Invalid TRES for --tres-per-task: " + std::string(other);
+  }
+  return std::nullopt;
+}
+}  // namespace
+
 Status tres_per_task(const Assignment& to) {
+  if (to.invocation.release >= kSlurm26) {
+    if (const auto mistake = tres_per_task_mistake(to)) return failure("fatal: " + *mistake, kFailureStatus);
+    if (to.text().empty()) return {};
+  }
   // Reads cpu=2,gres/gpu:a100=1,license/x=1; a colon may replace "/" or "=".
   std::string gpus;
   std::optional<uint64_t> cpus;
@@ -401,7 +455,10 @@ Status tres_per_task(const Assignment& to) {
 }
 
 Status wait_all_nodes(const Assignment& to) {
-  auto value = text::parse_unsigned(to.text(), 1);
+  auto value = to.text().empty() ? std::optional<uint64_t>(0) : text::parse_unsigned(to.text(), 1);
+  if (!value && to.invocation.release >= kSlurm26 && !text::parse_unsigned(to.text(), kMaxNumber))
+    return failure("Invalid numeric value \"" + std::string(to.text()) + "\" for --wait-all-nodes.",
+                   kFailureStatus);
   if (!value) return invalid(to);
   to.request.wait_all_nodes = *value == 1;
   to.request.spec.set_wait_all_nodes(*value == 1);

@@ -62,6 +62,7 @@ Status node_count(const Change& change) {
                   ? least
                   : text::parse_unsigned(change.value.substr(dash + 1), kMaxNumber);
   if (!least || !most || *most < *least || *most == 0) return change.of_slurm(model::kInvalidNodeCount);
+  change.spec.clear_node_counts();
   change.spec.set_min_nodes(static_cast<uint32_t>(*least == 0 ? 1 : *least));
   change.spec.clear_max_nodes();  // "2" is as -N 2, not as -N 2-2
   if (dash != std::string_view::npos) change.spec.set_max_nodes(static_cast<uint32_t>(*most));
