@@ -15,9 +15,10 @@ class Case:
     script: str | None = None      # a script of this text is submitted; None: the arguments are all there is
     environment: dict[str, str] = dataclasses.field(default_factory=dict)
     hold: bool = True              # else it waits behind a job that has every node
+    since: str = ""                # older releases are not compared: they answer otherwise
 
 
-def lines(group: str, text: str, hold: bool = True) -> list[Case]:
+def lines(group: str, text: str, hold: bool = True, since: str = "") -> list[Case]:
     """A case a line: options as a shell takes them. NAME=value words before the first option are the environment."""
     cases = []
     for line in text.strip().splitlines():
@@ -25,7 +26,7 @@ def lines(group: str, text: str, hold: bool = True) -> list[Case]:
         while words and words[0][0].isupper() and "=" in words[0]:
             name, value = words.pop(0).split("=", 1)
             environment[name] = value
-        cases.append(Case(f"{group}: {line.strip()}", [*words, "--wrap=true"], environment=environment, hold=hold))
+        cases.append(Case(f"{group}: {line.strip()}", [*words, "--wrap=true"], environment=environment, hold=hold, since=since))
     return cases
 
 
@@ -810,6 +811,9 @@ ODD = lines("odd", """
 -n1 -N1 -w n1,n2
 """)
 
+# What the newest release checks, and how options act on each other: a line a case.
+NEWEST = lines("newest", pathlib.Path(__file__).with_name("newest.txt").read_text(), since="26.05")
+
 GROUPS = [IMPOSSIBLE, WAITING, TIME, MEMORY, SIZE, NAMES, FILES, HOSTS, GRES, CONSTRAINT, ARRAY, DEPENDENCY, BEGIN,
-          SIGNAL, ENVIRONMENT, SCRIPTS, JOB_SCRIPTS, ODD]
+          SIGNAL, ENVIRONMENT, SCRIPTS, JOB_SCRIPTS, ODD, NEWEST]
 CASES = [case for group in GROUPS for case in group]

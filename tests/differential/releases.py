@@ -57,7 +57,7 @@ class Release:
         self.tree.parent.mkdir(parents=True, exist_ok=True)
         with open(f"{self.tree}.lock", "w", encoding="utf-8") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            if not (self.tree / "usr/sbin/slurmctld").exists():
+            if not os.path.lexists(self.tree / "usr/sbin/slurmctld"):  # a link from the root, which is another here
                 debian_tree.make(self.tree, self.suite, PACKAGES)
             debian_tree.mend_database_library(self.tree)
         if (found := version_of("chroot", str(self.tree))) != self.version:
