@@ -12,6 +12,7 @@ class Portal:
     def __init__(self, cluster, *options):
         self.cluster = cluster
         cluster.environment["XDG_CONFIG_HOME"] = str(cluster.work / ".config")
+        cluster.environment["XDG_STATE_HOME"] = str(cluster.work / ".state")
         self.token_path = cluster.work / "portal.token"
         self.process = cluster.start("minke", "portal", "--port", 0, "--token-file", self.token_path, *options)
         self.url = self.next_url()

@@ -1,7 +1,9 @@
 """The portal's pages in a browser. It needs Debian's chromium, Node, and the packages that web/tests/package-lock.json pins."""
+import getpass
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 
@@ -14,7 +16,8 @@ from test_shared_portal import CAN_MOUNT, SharedPortal
 
 CHROMIUM = shutil.which("chromium")
 pytestmark = [pytest.mark.minke_only, pytest.mark.skipif(not CHROMIUM or not shutil.which("npm"), reason="no chromium, or no npm")]
-NAME = "<b>bold</b><script>alert(1)</script>"
+NAME = "<b>bold</b><script>alert(1)</script>\u202egnp\x1b[31m"
+SHOWN = re.sub("[\u202e\x1b]", "?", NAME)
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +47,7 @@ def test_a_person_looks_and_acts(cluster, packages):
         seen = json.loads(done.stdout)
         assert seen["said"] == [] and seen["dialogs"] == 0
         assert "token" not in seen["address"]
-        assert seen["title"] == NAME and seen["made_of_names"] == 0
+        assert seen["title"] == SHOWN and seen["made_of_names"] == 0
         assert seen["output"] == "<script>alert(2)</script>\n"
         assert seen["listed"] == [str(waiting), str(running)]
         assert seen["script"] == "#!/bin/bash\n#SBATCH --job-name=written\n#SBATCH --time=5\n#SBATCH --mem=50\n\necho written by a form\n"
@@ -101,18 +104,22 @@ def test_runs_accounts_and_storage_are_looked_at(cluster, packages):
         runs.append(cluster.sbatch("-D", cluster.work / f"run{digit}", "-J", NAME, script, digit))
     for job in runs:
         cluster.wait_end(job)
+    # Texts of people are on every page: names, comments, reasons, notes.
+    cluster.sbatch("--hold", f"--job-name={NAME}", f"--comment={NAME}", f"--dependency=afterok:{runs[0]}", "--wrap=true")
+    cluster.run("scontrol", "update", "nodename=n1", f"comment={NAME}", check=0)
+    cluster.submit("exec sleep 600", f"--job-name={NAME}")
     portal = Portal(cluster)
     if b"no pages" in portal.ask("/")[2]:
         portal.close()
         pytest.skip("this build has no pages")
     try:
-        done = subprocess.run(["node", "records.mjs", portal.url, "n1"], cwd=packages, capture_output=True, text=True,
+        done = subprocess.run(["node", "records.mjs", portal.url, "n1", str(runs[0]), getpass.getuser()], cwd=packages, capture_output=True, text=True,
                               timeout=300, env=os.environ | {"CHROMIUM": CHROMIUM})
         assert done.returncode == 0, f"{done.stderr}\nthe portal: {portal.process.poll()}"
         seen = json.loads(done.stdout)
         assert seen["said"] == [] and seen["dialogs"] == 0 and seen["barriers"] == [] and seen["too_wide"] == []
         assert seen["ranked"] == [str(runs[1]), str(runs[0])] and seen["best"] == "0.37"
-        assert seen["rows"]["lr"] == ["0.7", "0.3"] and seen["made_of_names"] == 0
+        assert seen["rows"]["lr"] == ["0.7", "0.3"] and seen["made_of_names"] == 0 and seen["obeyed"] == []
         assert f"jobs={runs[1]}%2C{runs[0]}" in seen["address"]
     finally:
         portal.close()

@@ -394,3 +394,32 @@ def test_a_worker_that_its_user_stops_holds_up_nobody_else(shared, portal):
     for one in held:
         one.close()
 
+
+
+def test_public_pages_are_there_where_the_site_says_so(shared, portal):
+    paths = ("/api/v1/public/cluster", "/api/v1/public/nodes", "/api/v1/public/held")
+    assert [portal.ask(path)[0] for path in paths] == [401] * 3
+    alice = portal.log_in(shared.alice)
+    mine = [alice.ask(path) for path in paths]
+    path = pathlib.Path(shared.root["MINKE_CONFIG"])
+    before = path.read_text()
+    path.write_text(before + "\n[portal]\npublic = true\n")
+    public = SharedPortal(shared)
+    try:
+        status, _, cluster = public.ask(paths[0])
+        assert status == 200 and {key: cluster[key] for key in ("nodes", "cpus", "name")} == {key: mine[0][key] for key in ("nodes", "cpus", "name")}
+        status, _, nodes = public.ask(paths[1])
+        assert status == 200 and [node["name"] for node in nodes["nodes"]] == [node["name"] for node in mine[1]["nodes"]]
+        assert not {"reason", "reservation"} & set(nodes["nodes"][0])
+        status, _, held = public.ask(paths[2])
+        assert status == 200 and held["bars"] == [] and held["held"]["time"]
+        # Nothing else: neither from the front, nor from the process that answers.
+        for other in ("/api/v1/nodes", "/api/v1/jobs", "/api/v1/timeline?everyone=1", "/slurm/v0.0.42/jobs"):
+            assert public.ask(other)[0] == 401
+        assert public.ask(paths[2] + "?user=root")[0] == 400
+        workers = [uid for uid, command in public.processes().values() if "--worker" in command]
+        fronts = [uid for uid, command in public.processes().values() if uid != 0 and "--shared" in command]
+        assert len(workers) == 1 and workers[0] in (65533, 65534) and workers[0] not in fronts
+    finally:
+        public.close()
+        path.write_text(before)

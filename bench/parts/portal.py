@@ -162,10 +162,11 @@ def measure_rate(minke, portal: Portal, repeats: int, report: Report) -> None:
 
 
 LOOKED_AT = {"home": ["/", "section table, section p.quiet"], "jobs": ["/jobs", "tbody tr"], "ended jobs": ["/jobs?list=ended&all=1", "tbody tr"],
-             "cluster": ["/cluster", "section h2"], "node": ["/cluster/NODE", "dl"], "accounts": ["/accounts", "h1"], "no data": ["/nothing/here", "h1"]}  # the last is what the browser itself takes
+             "cluster": ["/cluster", "section h2"], "node": ["/cluster/NODE", "dl"], "accounts": ["/accounts", "h1"], "administration": ["/admin", "h1"], "a person": ["/people/user1", "h1"], "no data": ["/nothing/here", "h1"]}  # the last is what the browser itself takes
 ANSWERS = {"ended jobs, the first page": "/api/v1/jobs/ended", "failures": "/api/v1/failures", "timeline": "/api/v1/timeline?node=NODE",
            "waits of a week": "/api/v1/waits", "waste of a week": "/api/v1/waste", "footprint of a month": "/api/v1/footprint",
-           "use of the year": "/api/v1/usage"}
+           "use of the year": "/api/v1/usage", "forecast": "/api/v1/forecast", "week of the cluster": "/api/v1/timeline?everyone=1",
+           "events of nodes": "/api/v1/node_events", "notes": "/api/v1/notes", "log": "/api/v1/log", "levels of a month": "/api/v1/levels"}
 
 
 def browser_times(portal: Portal, node: str, repeats: int, report: Report) -> None:
@@ -206,7 +207,7 @@ def measure_history(context: Context, report: Report) -> None:
     queue = f"{options.queued} waiting, {options.finished_jobs} ended jobs"
     for name in [one for one in LOOKED_AT if one != "no data"]:
         report.limit(f"{name} in a browser, {queue}", f"portal: {name} in a browser ms", "ms", 300)
-    for name in ("ended jobs, the first page", "failures", "timeline"):
+    for name in ("ended jobs, the first page", "failures", "timeline", "forecast", "week of the cluster", "events of nodes", "notes", "log"):
         report.limit(f"{name}, {queue}", f"portal: {name}, ms the first time", "ms", 300)
 
 

@@ -46,6 +46,8 @@ Json series_json(const model::Series& series) {
   json["write_kib"] = column(series.write_kib());
   json["processes"] = column(series.processes());
   json["energy_joules"] = column(series.energy_joules());
+  json["threads"] = column(series.threads());
+  json["running_threads"] = column(series.running_threads());
   for (const model::Series::Gpu& gpu : series.gpus()) {
     json["gpus"].push_back({{"uuid", gpu.uuid()},
                             {"utilization", column(gpu.utilization())},
@@ -102,6 +104,8 @@ Json as_json(const api::MeasurementsReply& reply, bool with_series) {
                 {"read_bytes_per_second", measured.read_rate()},
                 {"write_bytes_per_second", measured.write_rate()},
                 {"processes", now.processes()},
+                {"threads", now.threads()},
+                {"running_threads", now.running_threads()},
                 {"energy_joules", now.energy_joules()},
                 {"gpus", Json::array()}};
     for (int i = 0; i < measured.gpu_uuids_size() && i < now.gpus_size(); ++i)

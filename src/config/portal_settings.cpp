@@ -24,6 +24,7 @@ constexpr CostField kCostFields[] = {{"core_hour", &clusters::Costs::core_hour},
                                      {"cloud_gpu_hour", &clusters::Costs::cloud_gpu_hour}};
 
 void read_portal_settings(Table& section, PortalSettings& settings) {
+  section.boolean("public", [&](bool given) { settings.is_public = given; });
   section.texts("messages", [&](const std::string& message) -> Status {
     if (message.empty() || message.size() > kLongestMessage || settings.messages.size() == kMostMessages)
       return failure("must be at most 20 texts of at most 2000 bytes");

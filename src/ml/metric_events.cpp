@@ -13,7 +13,7 @@ constexpr size_t kHeadBytes = 12, kTailBytes = 4;
 constexpr uint64_t kMaxRecordBytes = uint64_t{256} << 20;
 constexpr Crc32 kCrc(0x82f63b78);
 // Numbers of fields.
-constexpr uint32_t kEventStep = 2, kEventSummary = 5, kSummaryValue = 1;
+constexpr uint32_t kEventTime = 1, kEventStep = 2, kEventSummary = 5, kSummaryValue = 1;
 constexpr uint32_t kValueTag = 1, kValueSimple = 2, kValueTensor = 8;
 constexpr uint32_t kTensorType = 1, kTensorShape = 2, kTensorContent = 4, kTensorFloats = 5,
                    kTensorDoubles = 6;
@@ -106,14 +106,16 @@ class EventParser : public MetricParser {
 
  private:
   static void read_event(std::string_view event, MetricSet& metrics) {
-    double step = 0;
+    double step = 0, time = 0;
     std::string_view summary;
     Fields fields(event);
     while (const auto field = fields.next()) {
       if (field->number == kEventStep && !field->is_bytes)
         step = static_cast<double>(static_cast<int64_t>(field->value));
+      if (field->number == kEventTime && !field->is_bytes) time = as_double(field->value);
       if (field->number == kEventSummary && field->is_bytes) summary = field->bytes;
     }
+    metrics.set_time(time);
     Fields values(summary);
     while (const auto value = values.next()) {
       if (value->number != kSummaryValue || !value->is_bytes) continue;

@@ -23,6 +23,12 @@ std::optional<double> number_of(std::string_view text) {
   return value;
 }
 
+// A column, or a member, that says when a line was written.
+bool tells_time(std::string_view name) {
+  const std::string word = text::lower_case(text::trim(name));
+  return word == "timestamp" || word == "_timestamp" || word == "wall_time" || word == "time";
+}
+
 class LineParser : public MetricParser {
  public:
   Status feed(std::string_view bytes, MetricSet& metrics) override {
@@ -76,6 +82,9 @@ class TableParser : public LineParser {
     if (row.size() > names_.size()) return failure("more columns than the first line names");
     std::optional<double> step;
     if (step_ && *step_ < row.size()) step = number_of(row[*step_]);
+    metrics.set_time(0);
+    for (size_t i = 0; i < row.size(); ++i)
+      if (const auto time = tells_time(names_[i]) ? number_of(row[i]) : std::nullopt) metrics.set_time(*time);
     for (size_t i = 0; i < row.size(); ++i) {
       if (i == step_) continue;
       if (const auto value = number_of(row[i]))
@@ -121,6 +130,9 @@ class JsonParser : public LineParser {
       step_name = name;
     }
     has_steps_ |= step.has_value();
+    metrics.set_time(0);
+    for (const auto& [name, value] : object.items())
+      if (value.is_number() && tells_time(name)) metrics.set_time(value.get<double>());
     add(object, "", step, step_name, metrics, 0);
     return {};
   }

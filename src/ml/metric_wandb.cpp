@@ -158,8 +158,10 @@ class WandbParser : public MetricParser {
         }
       }
     }
+    metrics.set_time(0);
     for (const Item& item : items) {
       if (item.name == "_step" && item.value) step = *item.value;
+      if (item.name == "_timestamp" && item.value) metrics.set_time(*item.value);
     }
     for (const Item& item : items) {
       if (item.value && !item.name.starts_with('_'))

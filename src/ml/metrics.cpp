@@ -35,7 +35,7 @@ void MetricSet::add(std::string_view name, const double* step, double value) {
   }
   Series& one = series_[place->second];
   one.has_steps |= step != nullptr && std::isfinite(*step);
-  one.last = {step != nullptr && std::isfinite(*step) ? *step : static_cast<double>(one.seen), value};
+  one.last = {step != nullptr && std::isfinite(*step) ? *step : static_cast<double>(one.seen), value, time_};
   one.least = std::min(one.least, value);
   one.largest = std::max(one.largest, value);
   if (one.seen++ % one.stride != 0) return;

@@ -21,6 +21,7 @@ namespace minke::ml {
 struct Point {
   double step = 0;
   double value = 0;
+  double time = 0;  // when it was written, s since the epoch; 0: the program did not say
 };
 
 struct Series {
@@ -39,6 +40,8 @@ class MetricSet {
   static constexpr size_t kMaxPoints = 4096;  // kept of one series
   static constexpr size_t kMaxNameBytes = 200;
 
+  // When what is added next was written; what is no time of our days is none.
+  void set_time(double time) { time_ = time >= 1e9 && time < 1e11 ? time : 0; }
   // `step` is null if the program gives none. Numbers that are not finite are left out.
   void add(std::string_view name, const double* step, double value);
 
@@ -51,6 +54,7 @@ class MetricSet {
   google::protobuf::RepeatedPtrField<model::Metric> record(size_t most) const;
 
  private:
+  double time_ = 0;
   std::vector<Series> series_;
   std::map<std::string, size_t, std::less<>> places_;
 };

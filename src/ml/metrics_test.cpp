@@ -202,5 +202,21 @@ TEST(Metrics, ACurve) {
   EXPECT_EQ(draw_curve(*metrics.find("a"), 4, 2), "1 ⠀⠀⡠⠊\n0 ⡠⠊⠀⠀\n  0  1\n");
 }
 
+TEST(Metrics, TellWhenTheyWereWritten) {
+  MetricSet metrics;
+  const auto parser = make_json_parser();
+  ASSERT_TRUE(
+      parser->feed("{\"step\": 1, \"loss\": 2, \"timestamp\": 1795219200.5}\n{\"step\": 2, \"loss\": 1}\n"
+                   "{\"step\": 3, \"loss\": 1, \"time\": 12}\n",
+                   metrics));
+  ASSERT_EQ(metrics.find("loss")->points.size(), 3u);
+  EXPECT_EQ(metrics.find("loss")->points[0].time, 1795219200.5);
+  EXPECT_EQ(metrics.find("loss")->points[1].time, 0);
+  EXPECT_EQ(metrics.find("loss")->points[2].time, 0);
+  const auto table = make_table_parser();
+  ASSERT_TRUE(table->feed("step,wall_time,acc\n1,1795219201,0.5\n", metrics));
+  EXPECT_EQ(metrics.find("acc")->points[0].time, 1795219201);
+}
+
 }  // namespace
 }  // namespace minke::ml

@@ -91,8 +91,26 @@ JobSampler::JobSampler(const Inventory& launcher, std::string root)
   ::closedir(listing);
 }
 
+// The state of a thread is the letter behind its name, which may have any letters.
+void JobSampler::add_threads(pid_t pid, JobUse& use) {
+  constexpr uint32_t kMostLookedAt = 2048;
+  const std::string tasks = root_ + "/proc/" + std::to_string(pid) + "/task";
+  DIR* const listing = ::opendir(tasks.c_str());
+  if (listing == nullptr) return;
+  while (const dirent* entry = ::readdir(listing)) {
+    if (entry->d_name[0] == '.') continue;
+    if (++use.threads > kMostLookedAt) continue;
+    const std::string_view stat = read_small(tasks + "/" + entry->d_name + "/stat", shared_buffer());
+    const size_t name_end = stat.rfind(") ");
+    if (name_end != std::string_view::npos && name_end + 2 < stat.size() && stat[name_end + 2] == 'R')
+      ++use.running_threads;
+  }
+  ::closedir(listing);
+}
+
 void JobSampler::add_process(pid_t pid, bool with_memory_and_time, JobUse& use) {
   ++use.processes;
+  add_threads(pid, use);
   if (with_memory_and_time) {
     const ProcessUsage usage = read_process_usage(pid);
     use.cpu_milliseconds += (usage.user_microseconds + usage.system_microseconds) / 1000;

@@ -33,6 +33,8 @@ struct JobUse {
   uint64_t read_bytes = 0;  // by read(2) and similar calls
   uint64_t write_bytes = 0;
   uint32_t processes = 0;
+  uint32_t threads = 0;
+  uint32_t running_threads = 0;  // of the first 2048 of them
 };
 
 struct MachineUse {
@@ -60,6 +62,7 @@ class JobSampler {
     uint64_t last = 0;
   };
   void add_process(pid_t pid, bool with_memory_and_time, JobUse& use);
+  void add_threads(pid_t pid, JobUse& use);
 
   std::string root_;
   uint32_t version_ = 0;

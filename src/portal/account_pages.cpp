@@ -19,6 +19,7 @@
 #include "portal/page_answers.h"
 #include "text/number.h"
 #include "text/printable.h"
+#include "view/level_history.h"
 #include "view/sshare.h"
 #include "view/waste.h"
 
@@ -106,7 +107,41 @@ Result<Reply> waste_page(Call& call) {
   return json_reply(value);
 }
 
+// At most so much of a large tree is worked out for each moment.
+Result<Reply> levels_page(Call& call) {
+  constexpr size_t kMostCurves = 16, kMostPoints = 61, kMostWork = 200'000;
+  api::QueryAccountsRequest asked;
+  asked.set_with_usage(true);
+  auto tree = call.cluster.accounts(asked);
+  if (!tree) return failure(tree.error());
+  const int64_t now = tree->now() != 0 ? tree->now() : std::time(nullptr);
+  Json value = {{"now", now}, {"time", Json::array()}, {"curves", Json::array()}};
+  if (tree->accounts_size() <= 1) return json_reply(value);  // nobody keeps accounts
+  tree->set_now(now);
+  const size_t points = std::clamp<size_t>(
+      kMostWork / static_cast<size_t>(std::max(1, tree->associations_size())), 2, kMostPoints);
+  api::QueryAccountingRequest query;
+  query.mutable_filter()->set_all_states(true);
+  query.set_from(now - call.number("days", 30) * kDay);
+  query.set_brief(true);
+  view::LevelHistory history(std::move(*tree), query.from(), points);
+  const Status read =
+      for_each_since(call, query, [&](const api::AccountedJob& one) { history.add(one.job()); });
+  if (!read) return failure(read.error());
+  for (const int64_t moment : history.moments()) value["time"].push_back(moment);
+  for (const view::LevelHistory::Curve& one : history.curves(call.desk.user(), kMostCurves)) {
+    Json levels = Json::array();
+    for (const auto& level : one.levels) levels.push_back(level ? Json(*level) : Json());
+    value["curves"].push_back({{"account", one.account}, {"user", one.user}, {"levels", std::move(levels)}});
+  }
+  return json_reply(value);
+}
+
 }  // namespace
+
+Result<Reply> show_levels(Call& call) {
+  return call.desk.remembered().get("levels " + call.text("days"), [&] { return levels_page(call); });
+}
 
 Result<Reply> show_usage(Call& call) {
   return call.desk.remembered().get("usage " + call.text("since") + "\n" + call.text("account"),

@@ -1,9 +1,11 @@
 #include "portal/answering.h"
 
 #include <cstdlib>
+#include <ctime>
 #include <exception>
 #include <nlohmann/json.hpp>
 
+#include "portal/action_log.h"
 #include "portal/compress.h"
 #include "portal/desk.h"
 #include "portal/own_pages.h"
@@ -27,6 +29,14 @@ void make_small(Reply& reply) {
   if (small.empty()) return;
   reply.body = std::move(small);
   reply.is_compressed = true;
+}
+
+// What a test of a script comes to is no change.
+void note_change(const Request& request, const Reply& reply, const Desk& desk) {
+  if (request.method == "GET" || reply.body.starts_with(R"({"job_id":0,)")) return;
+  std::string what = request.method + " ";
+  for (const std::string& segment : request.segments) what += "/" + segment;
+  log_action({std::time(nullptr), desk.user(), std::move(what), reply.status});
 }
 
 }  // namespace
@@ -62,6 +72,9 @@ Reply failed_reply(const Match& match, unsigned status, const Error& error) {
 
 Reply reply_to(const Request& request, const Match& match, const Result<engine::Engine*>& cluster,
                Desk& desk) {
+  static const bool is_public = std::getenv(kPublicVariable) != nullptr;
+  if (is_public && match.route->who != Who::kPublic)
+    return failed_reply(match, 403, Error{0, "this is for those who have logged in"});
   if (!cluster) return failed_reply(match, 503, cluster.error());
   Reply reply;
   try {
@@ -77,6 +90,7 @@ Reply reply_to(const Request& request, const Match& match, const Result<engine::
   } catch (const std::exception& problem) {  // of libraries: out of memory, for example
     return failed_reply(match, 500, Error{0, problem.what()});
   }
+  note_change(request, reply, desk);
   const bool takes_gzip = request.header("accept-encoding").find("gzip") != std::string_view::npos;
   if (takes_gzip && !reply.is_compressed && reply.body.size() >= kWorthCompressing) make_small(reply);
   return reply;

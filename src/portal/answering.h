@@ -11,6 +11,9 @@ namespace minke::portal {
 
 class Desk;
 
+// In the environment of a worker: it answers nothing but public pages, whoever asks.
+inline constexpr char kPublicVariable[] = "MINKE_PORTAL_PUBLIC";
+
 bool is_api(const Request& request);
 
 // For an address that is in no table.

@@ -13,6 +13,7 @@
 #include "engine/engine.h"
 #include "engine/fetch.h"
 #include "helpers/counted_tiers.h"
+#include "helpers/purge_notice.h"
 #include "model/accounts.pb.h"
 #include "model/cluster.pb.h"
 #include "model/job_record.pb.h"
@@ -30,6 +31,8 @@
 
 namespace minke::portal {
 namespace {
+
+Result<Reply> show_cluster(Call& call);
 
 uint64_t gpus_in(const google::protobuf::RepeatedPtrField<model::Gres>& list) {
   uint64_t count = 0;
@@ -79,6 +82,32 @@ Result<Reply> list_nodes(Call& call) {
   Json value = {{"now", nodes->now}, {"nodes", Json::array()}};
   for (const model::NodeRecord* node : nodes->records) value["nodes"].push_back(node_json(*node));
   return json_reply(value);
+}
+
+// What anybody may know of nodes: no reasons, no names of people.
+Result<Reply> list_public_nodes(Call& call) {
+  constexpr size_t kMostNodes = 5000;
+  const auto nodes = engine::fetch_nodes(call.cluster);
+  if (!nodes) return failure(nodes.error());
+  Json value = {{"now", nodes->now}, {"nodes", Json::array()}};
+  for (const model::NodeRecord* node : nodes->records) {
+    if (value["nodes"].size() == kMostNodes) break;
+    const Json all = node_json(*node);
+    Json few = Json::object();
+    for (const char* field : {"name", "state", "takes_jobs", "cpus", "allocated_cpus", "load", "memory_mib",
+                              "allocated_memory_mib", "free_memory_mib", "gpus", "allocated_gpus"})
+      few[field] = all[field];
+    value["nodes"].push_back(std::move(few));
+  }
+  return json_reply(value);
+}
+
+Result<Reply> show_public_nodes(Call& call) {
+  return call.desk.remembered().get("public nodes", [&] { return list_public_nodes(call); });
+}
+
+Result<Reply> show_public_cluster(Call& call) {
+  return call.desk.remembered().get("public cluster", [&] { return show_cluster(call); });
 }
 
 Result<Reply> show_node(Call& call) {
@@ -254,7 +283,10 @@ Result<Reply> show_storage(Call& call) {
   const auto cluster = helpers::cluster_with_tiers();
   if (!cluster) return json_reply(value);  // it has none
   for (const helpers::CountedTier& one :
-       helpers::count_tiers(*cluster, helpers::whoever_runs_this(), {}, helpers::Counting::kKept))
+       helpers::count_tiers(*cluster, helpers::whoever_runs_this(), {}, helpers::Counting::kKept)) {
+    const auto notice = one.tier.purge_days == 0 || one.tier.of_node
+                            ? std::nullopt
+                            : helpers::purge_notice_of(*cluster, one.tier, one.path);
     value["tiers"].push_back({{"name", one.tier.name},
                               {"group", one.tier.of_group ? one.group : std::string()},
                               {"path", text::printable(one.path)},
@@ -265,7 +297,10 @@ Result<Reply> show_storage(Call& call) {
                               {"files", one.usage.total.entries},
                               {"files_limit", one.tier.files},
                               {"is_backed_up", one.tier.backed_up},
-                              {"purge_days", one.tier.purge_days}});
+                              {"purge_days", one.tier.purge_days},
+                              {"removal", notice && notice->files > 0 ? notice->removal : 0},
+                              {"purged_files", notice ? notice->files : 0}});
+  }
   return json_reply(value);
 }
 
@@ -285,6 +320,8 @@ constexpr Route kRoutes[] = {
     {"GET", "/api/v1/nodes", Who::kVisitor, "all nodes", list_nodes, "nodes"},
     {"GET", "/api/v1/nodes/{name}", Who::kVisitor, "one node, and what runs there", show_node, "node_page"},
     {"GET", "/api/v1/partitions", Who::kVisitor, "all partitions", list_partitions, "partitions"},
+    {"GET", "/api/v1/public/cluster", Who::kPublic, "the cluster as a whole", show_public_cluster, "cluster"},
+    {"GET", "/api/v1/public/nodes", Who::kPublic, "nodes and their load", show_public_nodes, "public_nodes"},
     {"GET", "/openapi/v3", Who::kVisitor, "this description", show_openapi, "openapi", kOpenapi},
 };
 

@@ -22,6 +22,7 @@
 #include "os/log.h"
 #include "os/pass_descriptors.h"
 #include "os/rate_limit.h"
+#include "portal/answering.h"
 #include "portal/door_wire.h"
 #include "portal/pam_login.h"
 #include "portal/sessions.h"
@@ -88,7 +89,10 @@ class Door {
         oidc_(options.oidc),
         front_(front),
         tries_(kTriesOfOneName, kTriesTime),
-        all_tries_(kTriesOfAll, kTriesTime) {}
+        all_tries_(kTriesOfAll, kTriesTime) {
+    if (options.public_uid != 0)
+      tickets_[std::string(kPublicTicket)] = {nobody(options.public_uid), Clock::time_point::max()};
+  }
 
   Status run() {
     sigset_t signals;
@@ -121,6 +125,11 @@ class Door {
     Admitted person;
     Clock::time_point until;
   };
+
+  // Who has no rights, no files and no jobs.
+  static Admitted nobody(uint32_t uid) {
+    return {.uid = uid, .gid = uid, .name = "nobody", .home = "/nonexistent", .shell = "/bin/false"};
+  }
 
   void say(DoorWord word, const std::string& key, const std::string& text, int descriptor = -1) {
     const std::string bytes = door_bytes({word, key, text});
@@ -252,7 +261,9 @@ class Door {
       const std::vector<gid_t> groups(person.groups.begin(), person.groups.end());
       if (!os::become(person.uid, person.gid, groups)) ::_exit(127);
       if (::chdir(person.home.c_str()) != 0 && ::chdir("/") != 0) ::_exit(127);
-      become_program({channel->second.get()}, {"minke", "portal", "--worker"}, environment_of(person));
+      auto environment = environment_of(person);
+      if (ticket == kPublicTicket) environment.emplace_back(std::string(kPublicVariable) + "=1");
+      become_program({channel->second.get()}, {"minke", "portal", "--worker"}, environment);
     }
     workers_[child] = person.uid;
     say(DoorWord::kWork, ticket, "", channel->first.get());

@@ -7,6 +7,7 @@
 // nobody: processes of PAM's and workers are children that it hears of when they end. One thread.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "base/result.h"
@@ -17,6 +18,7 @@ namespace minke::portal {
 struct DoorOptions {
   std::string service = "minke-portal";  // of PAM
   OidcSettings oidc;                     // instead, where it has an issuer
+  uint32_t public_uid = 0;               // of the worker for those who are not logged in; 0: there is none
 };
 
 // Serves the front at the other end of `front` until it ends, or a signal. Blocking.

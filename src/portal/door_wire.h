@@ -22,6 +22,9 @@ enum class DoorWord : uint8_t {
   kWork = 7,    // door: the worker. key: the ticket; with the socket of its frames
 };
 
+// The ticket of the worker for public pages, where the site has them: no word of random_word() is like it.
+constexpr std::string_view kPublicTicket = "public--------------------------";
+
 constexpr size_t kDoorKey = 32;  // letters and digits of random_word()
 constexpr size_t kMostDoorText = 8192;
 

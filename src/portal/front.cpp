@@ -262,6 +262,8 @@ class Front {
     if (!request.body.empty() && !is_json)
       return answer(failed_reply(match, 415, Error{0, "the body must be application/json"}));
     if (match.route->who == Who::kAnyone) return answer_anyone(request, match, std::move(answer));
+    if (match.route->who == Who::kPublic && options_.is_public)
+      return ask_public(std::move(request), std::move(answer));
     unsigned status = 0;
     const auto session = admit(request, now, status);
     if (!session) return answer(failed_reply(match, status, session.error()));
@@ -269,6 +271,13 @@ class Front {
     Frame frame{.kind = FrameKind::kAsk};
     frame.request = std::move(request);
     people_.ask((*session)->uid, (*session)->ticket, std::move(frame), std::move(answer));
+  }
+
+  void ask_public(Request request, HttpServer::Answer answer) {
+    constexpr uint32_t kNoUser = UINT32_MAX - 1;
+    Frame frame{.kind = FrameKind::kAsk};
+    frame.request = std::move(request);
+    people_.ask(kNoUser, std::string(kPublicTicket), std::move(frame), std::move(answer));
   }
 
   void answer_anyone(const Request& request, const Match& match, HttpServer::Answer answer) {

@@ -18,6 +18,7 @@ class TlsContext;
 struct FrontOptions {
   std::vector<std::string> names;  // under which browsers reach it
   std::string apps_name;           // of applications; empty: there are none
+  bool is_public = false;          // public pages need no log-in
   bool is_secure = false;          // they use https, here or at the proxy before it
   OidcSettings oidc = {};          // people log in by it, where it has an issuer
   bool is_behind_proxy = false;    // whose X-Forwarded-For tells who asks

@@ -26,6 +26,7 @@
 #include "text/job_id.h"
 #include "text/printable.h"
 #include "view/footprint.h"
+#include "view/held_over_time.h"
 #include "view/text.h"
 #include "view/wait_times.h"
 #include "view/why.h"
@@ -120,13 +121,12 @@ Json footprint_json(const view::Footprint& print, const config::PortalSettings& 
 }
 
 // Cores and GPUs that were held, at each moment where that changed.
-Json held_json(const std::map<int64_t, std::pair<int64_t, int64_t>>& changes) {
+Json held_json(const std::vector<view::HeldOverTime::Step>& steps) {
   Json time = Json::array(), cpus = Json::array(), gpus = Json::array();
-  int64_t held_cpus = 0, held_gpus = 0;
-  for (const auto& [moment, change] : changes) {
-    time.push_back(moment);
-    cpus.push_back(held_cpus += change.first);
-    gpus.push_back(held_gpus += change.second);
+  for (const view::HeldOverTime::Step& one : steps) {
+    time.push_back(one.time);
+    cpus.push_back(one.cpus);
+    gpus.push_back(one.gpus);
   }
   return {{"time", std::move(time)}, {"cpus", std::move(cpus)}, {"gpus", std::move(gpus)}};
 }
@@ -164,20 +164,18 @@ Result<Reply> footprint_page(Call& call) {
 struct Timeline {
   int64_t since, asked_at;
   std::string node;
-  std::map<int64_t, std::pair<int64_t, int64_t>> changes = {};  // of processors and GPUs
+  size_t most_bars = kMostBars;
+  view::HeldOverTime held = {};
   std::vector<std::pair<int64_t, Json>> bars = {};
   uint64_t left_out = 0;
 
   void add(const model::JobRecord& job) {
     if (job.start_time() == 0) return;
     const bool is_over = view::is_finished(job.state());
-    const int64_t end = is_over ? job.end_time() : asked_at;
+    const int64_t end = is_over ? job.end_time() : asked_at + 1;  // it still holds it
     const auto [cpus, gpus] = held_of(job, node);
-    changes[job.start_time()].first += cpus;
-    changes[job.start_time()].second += gpus;
-    changes[end].first -= cpus;
-    changes[end].second -= gpus;
-    if (bars.size() >= kMostBars) {
+    held.add(job.start_time(), std::max(end, job.start_time()), cpus, gpus);
+    if (bars.size() >= most_bars) {
       ++left_out;
       return;
     }
@@ -196,14 +194,9 @@ struct Timeline {
   Json json() {
     std::stable_sort(bars.begin(), bars.end(),
                      [](const auto& a, const auto& b) { return a.first < b.first; });
-    std::map<int64_t, std::pair<int64_t, int64_t>> shown = {{since, {0, 0}}, {asked_at, {0, 0}}};
-    for (const auto& [moment, change] : changes) {
-      shown[std::max(since, moment)].first += change.first;
-      shown[std::max(since, moment)].second += change.second;
-    }
     Json value = {{"now", asked_at}, {"since", since}, {"left_out", left_out}, {"bars", Json::array()}};
     for (auto& [start, bar] : bars) value["bars"].push_back(std::move(bar));
-    value["held"] = held_json(shown);
+    value["held"] = held_json(held.steps(since, asked_at));
     return value;
   }
 };
@@ -218,7 +211,9 @@ Result<Reply> timeline_page(Call& call) {
   query.set_from(timeline.since);
   query.set_brief(true);
   if (!timeline.node.empty()) query.mutable_filter()->add_nodes(timeline.node);
-  if (timeline.node.empty() || call.has("user")) ask_for_user(user_of(call), query);
+  const bool is_of_all = call.has("everyone") && !call.has("user");
+  if (is_of_all) timeline.most_bars = 0;
+  if ((timeline.node.empty() && !is_of_all) || call.has("user")) ask_for_user(user_of(call), query);
   std::set<uint32_t> ran;
   const Status told = for_each_running(call, query, [&](const api::AccountedJob& one) {
     ran.insert(one.job().job_id());
@@ -317,9 +312,15 @@ Result<Reply> show_job_footprint(Call& call) {
 }
 
 Result<Reply> show_timeline(Call& call) {
-  return call.desk.remembered().get(
-      "timeline " + call.text("days") + "\n" + call.text("user") + "\n" + call.text("node"),
-      [&] { return timeline_page(call); });
+  return call.desk.remembered().get("timeline " + call.text("days") + "\n" + call.text("user") + "\n" +
+                                        call.text("node") + "\n" + call.text("everyone"),
+                                    [&] { return timeline_page(call); });
+}
+
+// What jobs held of the whole cluster; whose they were is not told.
+Result<Reply> show_held(Call& call) {
+  call.set("everyone", "1");
+  return show_timeline(call);
 }
 
 Result<Reply> show_waits(Call& call) {

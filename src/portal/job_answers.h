@@ -9,6 +9,7 @@ Result<Reply> list_jobs(Call& call);
 Result<Reply> list_ended_jobs(Call& call);
 Result<Reply> show_job(Call& call);
 Result<Reply> show_job_tasks(Call& call);
+Result<Reply> show_related(Call& call);
 Result<Reply> show_script(Call& call);
 Result<Reply> show_output(Call& call);
 Result<Reply> show_why(Call& call);

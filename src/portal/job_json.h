@@ -16,6 +16,10 @@ namespace minke::model {
 class JobRecord;
 }  // namespace minke::model
 
+namespace minke::view {
+struct NodeEvent;
+}  // namespace minke::view
+
 namespace minke::portal {
 
 using Json = nlohmann::ordered_json;
@@ -29,6 +33,10 @@ Json job_details(const model::JobRecord& job);
 // The numbers of seff ("efficiency"), and what a year of them would be paid with ("cost").
 Json efficiency_json(const api::AccountedJob& accounted, int64_t now);
 Json steps_json(const api::AccountedJob& accounted, int64_t now);
+
+// A node out of use, and a job that ended with its node ("node_event").
+Json node_event_json(const view::NodeEvent& event);
+Json failed_node_json(const model::JobRecord& job);
 
 uint64_t gpus_of(const model::JobRecord& job);
 

@@ -51,6 +51,8 @@ Json series_json(const model::Series& series, int64_t start) {
                 {"read_bytes_per_second", rates(totals(series.read_kib()), time, start, 1024)},
                 {"write_bytes_per_second", rates(totals(series.write_kib()), time, start, 1024)},
                 {"processes", totals(series.processes())},
+                {"threads", totals(series.threads())},
+                {"running_threads", totals(series.running_threads())},
                 {"watts", rates(totals(series.energy_joules()), time, start, 1)},
                 {"gpus", Json::array()}};
   for (const model::Series::Gpu& gpu : series.gpus())

@@ -5,6 +5,7 @@
 #include "api/accounting.pb.h"
 #include "api/explanation.pb.h"
 #include "api/jobs.pb.h"
+#include "api/measurements.pb.h"
 #include "engine/end_clues.h"
 #include "engine/engine.h"
 #include "engine/fetch.h"
@@ -12,6 +13,7 @@
 #include "helpers/keep_metrics.h"
 #include "model/error.h"
 #include "model/job_record.pb.h"
+#include "model/measurement.pb.h"
 #include "portal/desk.h"
 #include "portal/found_job.h"
 #include "portal/job_answers.h"
@@ -19,6 +21,7 @@
 #include "text/job_id.h"
 #include "text/printable.h"
 #include "view/advice.h"
+#include "view/script_commands.h"
 #include "view/text.h"
 #include "view/training_metrics.h"
 #include "view/why.h"
@@ -33,9 +36,50 @@ tl::unexpected<Error> unknown_job() {
   return failure(std::string(model::slurm_error_text(model::kInvalidJobId)), model::kInvalidJobId);
 }
 
-Json advice_json(const api::AccountedJob& job, const std::string& script, int64_t now) {
+// How many threads it has, where that is measured.
+std::optional<view::ThreadsMeasured> threads_of(engine::Engine& cluster, const model::JobRecord& job) {
+  const auto ability = cluster.measurements();
+  if (!ability || job.state() == model::JOB_PENDING) return std::nullopt;
+  api::QueryMeasurementsRequest query;
+  query.mutable_filter()->add_jobs()->set_job_id(job.job_id());
+  query.set_with_series(true);
+  const auto answer = (*ability)->measured(query);
+  if (!answer) return std::nullopt;
+  for (const api::JobMeasurement& one : answer->jobs())
+    if (one.job().job_id() == job.job_id()) return view::threads_measured(one.series());
+  return std::nullopt;
+}
+
+Json modules_json(const std::string& script) {
   Json list = Json::array();
-  for (const view::Advice& one : view::advice_on(job, script, 0, now)) {
+  for (const view::LoadedModule& one : view::modules_loaded(view::script_commands(script)))
+    list.push_back(
+        {{"name", text::printable(one.name)}, {"version", text::printable(one.version)}, {"line", one.line}});
+  return list;
+}
+
+Json allocation_json(const model::JobRecord& job) {
+  constexpr size_t kMostNodes = 1000;
+  Json list = Json::array();
+  for (const model::NodeAllocation& one : job.nodes()) {
+    if (list.size() == kMostNodes) break;
+    Json gpus = Json::array();
+    for (const model::GresAllocation& gres : one.gres())
+      if (gres.name() == "gpu")
+        for (const uint32_t index : gres.indices()) gpus.push_back(index);
+    list.push_back({{"node", one.node()},
+                    {"cpus", one.cpus()},
+                    {"cpu_ids", one.cpu_ids()},
+                    {"memory_mib", one.memory_mib()},
+                    {"gpus", std::move(gpus)}});
+  }
+  return list;
+}
+
+Json advice_json(engine::Engine& cluster, const api::AccountedJob& job, const std::string& script,
+                 int64_t now) {
+  Json list = Json::array();
+  for (const view::Advice& one : view::advice_on(job, script, threads_of(cluster, job.job()), now)) {
     Json numbers = Json::object();
     for (const auto& [name, value] : one.numbers) numbers[std::string(name)] = value;
     list.push_back({{"rule", one.rule},
@@ -118,15 +162,18 @@ Result<Reply> show_job(Call& call) {
   if (!found) return failure(found.error());
   const model::JobRecord& job = found->accounted.job();
   const auto script = call.cluster.script(job.job_id());
+  const std::string script_text = script ? *script : std::string();
   Json value = {{"now", found->now},
                 {"job", job_row(job, found->now)},
                 {"details", job_details(job)},
                 {"efficiency", efficiency_json(found->accounted, found->now)},
                 {"steps", steps_json(found->accounted, found->now)},
-                {"advice", advice_json(found->accounted, script ? *script : std::string(), found->now)},
+                {"advice", advice_json(call.cluster, found->accounted, script_text, found->now)},
                 {"actions", actions_of(job, call.desk)},
                 {"is_mine", job.uid() == call.desk.uid()},
-                {"has_script", script && !script->empty()}};
+                {"has_script", !script_text.empty()},
+                {"modules", modules_json(script_text)},
+                {"allocation", allocation_json(job)}};
   return json_reply(value);
 }
 

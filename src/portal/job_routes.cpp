@@ -11,7 +11,8 @@ constexpr Parameter kAccount{"account", "that they are charged to", Kind::kText,
 constexpr Parameter kPartition{"partition", "where they run or wait", Kind::kText, In::kQuery, 1, 256};
 constexpr Parameter kState{"state", "Slurm's words, a list: PENDING,RUNNING", Kind::kText, In::kQuery, 1,
                            256};
-constexpr Parameter kSearch{"search", "a part of the name, or a number", Kind::kText, In::kQuery, 1, 256};
+constexpr Parameter kSearch{
+    "search", "a part of the name, or numbers: 12, 100-105,107", Kind::kText, In::kQuery, 1, 256};
 constexpr Parameter kLimit{"limit", "at most so many", Kind::kNumber, In::kQuery, 1, 1000};
 
 constexpr Parameter kList[] = {kUser,
@@ -67,6 +68,8 @@ constexpr Route kRoutes[] = {
      "ended_jobs", kEnded},
     {"GET", "/api/v1/jobs/{job}", Who::kVisitor, "one job", show_job, "job_page", kOne},
     {"GET", "/api/v1/jobs/{job}/tasks", Who::kVisitor, "an array's tasks", show_job_tasks, "tasks", kOne},
+    {"GET", "/api/v1/jobs/{job}/related", Who::kVisitor, "jobs and events that concern it", show_related,
+     "related", kOne},
     {"GET", "/api/v1/jobs/{job}/script", Who::kVisitor, "its script", show_script, "script", kOne},
     {"GET", "/api/v1/jobs/{job}/output", Who::kVisitor, "a piece of what it wrote", show_output, "output",
      kOutput},

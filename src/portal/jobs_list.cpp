@@ -28,6 +28,7 @@ using Ordered = std::vector<const JobRecord*>;
 struct JobsWanted {
   std::string user, account, partition, words;
   std::vector<text::StateWord> states;
+  std::vector<std::pair<uint32_t, uint32_t>> numbers = {};  // ranges, where `words` has them
 
   bool fits(const JobRecord& job) const {
     if (!user.empty() && job.user_name() != user) return false;
@@ -49,13 +50,35 @@ struct JobsWanted {
     const auto found = std::search(name.begin(), name.end(), words.begin(), words.end(),
                                    [](char a, char b) { return text::to_lower(a) == text::to_lower(b); });
     if (found != name.end()) return true;
-    const auto id = text::parse_unsigned(words);
-    return id && (job.job_id() == *id || job.array_job_id() == *id);
+    return std::any_of(numbers.begin(), numbers.end(), [&](const auto& range) {
+      const auto is_in = [&](uint32_t id) { return id >= range.first && id <= range.second; };
+      return is_in(job.job_id()) || (job.array_job_id() != 0 && is_in(job.array_job_id()));
+    });
   }
 };
 
+// "12", "100-105,107"; nothing where it is anything else.
+std::vector<std::pair<uint32_t, uint32_t>> numbers_in(std::string_view words) {
+  std::vector<std::pair<uint32_t, uint32_t>> ranges;
+  for (const std::string_view part : text::split(words, ',')) {
+    const size_t dash = part.find('-');
+    const auto first = text::parse_unsigned(text::trim(part.substr(0, dash)), UINT32_MAX);
+    const auto last = dash == std::string_view::npos
+                          ? first
+                          : text::parse_unsigned(text::trim(part.substr(dash + 1)), UINT32_MAX);
+    if (!first || !last || *last < *first) return {};
+    ranges.emplace_back(static_cast<uint32_t>(*first), static_cast<uint32_t>(*last));
+  }
+  return ranges;
+}
+
 Result<JobsWanted> wanted_of(const Call& call) {
-  JobsWanted wanted{call.text("user"), call.text("account"), call.text("partition"), call.text("search"), {}};
+  JobsWanted wanted{call.text("user"),
+                    call.text("account"),
+                    call.text("partition"),
+                    call.text("search"),
+                    {},
+                    numbers_in(call.text("search"))};
   if (wanted.user == "me") wanted.user = call.desk.user();
   for (const std::string& word : text::split_list(call.text("state"))) {
     const auto state = text::parse_job_state(word);
@@ -143,6 +166,34 @@ Json counts_of(const Ordered& jobs) {
   return value;
 }
 
+// Lists and ranges of numbers are found by these; a single one may be a part of a name, too.
+bool asks_for_numbers(const JobsWanted& wanted) {
+  constexpr uint64_t kMostAsked = 500;
+  uint64_t count = 0;
+  for (const auto& [first, last] : wanted.numbers) count += uint64_t{last} - first + 1;
+  return count > 1 && count <= kMostAsked;
+}
+
+Result<Reply> ended_by_numbers(Call& call, const JobsWanted& wanted, api::QueryAccountingRequest query) {
+  for (const auto& [first, last] : wanted.numbers)
+    for (uint64_t id = first; id <= last; ++id)
+      query.mutable_filter()->add_jobs()->set_job_id(static_cast<uint32_t>(id));
+  std::vector<JobRecord> jobs;
+  const auto now = engine::for_each_accounted(call.cluster, query, [&](const api::AccountedJob& one) {
+    const JobRecord& job = one.job();
+    if (view::is_finished(job.state()) && wanted.fits(job)) jobs.push_back(job);
+  });
+  if (!now) return failure(now.error());
+  std::stable_sort(jobs.begin(), jobs.end(), [](const JobRecord& a, const JobRecord& b) {
+    return std::pair(b.end_time(), b.job_id()) < std::pair(a.end_time(), a.job_id());
+  });
+  Json rows = Json::array();
+  for (const JobRecord& job : jobs)
+    if (rows.size() < 1000) rows.push_back(job_row(job, *now));
+  return json_reply(
+      {{"now", *now}, {"more", false}, {"before", 0}, {"before_id", 0}, {"jobs", std::move(rows)}});
+}
+
 }  // namespace
 
 Result<Reply> list_jobs(Call& call) {
@@ -184,6 +235,7 @@ Result<Reply> list_ended_jobs(Call& call) {
   if (!wanted->account.empty()) filter.add_accounts(wanted->account);
   if (!wanted->partition.empty()) filter.add_partitions(wanted->partition);
   query.set_from(call.number("since"));
+  if (asks_for_numbers(*wanted)) return ended_by_numbers(call, *wanted, std::move(query));
   if (call.has("before")) {
     query.mutable_behind()->set_end_time(call.number("before"));
     query.mutable_behind()->set_job_id(static_cast<uint32_t>(call.number("before_id")));

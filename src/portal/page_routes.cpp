@@ -38,13 +38,28 @@ constexpr Parameter kSince[] = {
     {"since", "what ended after it; s since the epoch", Kind::kTime, In::kQuery, 0, kLastTime}};
 constexpr Parameter kDaysOfUser[] = {days(), kUser};
 constexpr Parameter kJobOnly[] = {{"job", "a job's number", Kind::kJob, In::kPath}};
-constexpr Parameter kTimeline[] = {days(31), kUser, {"node", "only there", Kind::kText, In::kQuery, 1, 256}};
+constexpr Parameter kTimeline[] = {
+    days(31),
+    kUser,
+    {"node", "only there", Kind::kText, In::kQuery, 1, 256},
+    {"everyone", "of all users, without bars", Kind::kNumber, In::kQuery, 1, 1}};
+constexpr Parameter kTemplate[] = {{"name", "of it", Kind::kText, In::kBody, 1, 100, {}, true},
+                                   {"script", "its text", Kind::kText, In::kBody, 1, 65536, {}, true}};
+constexpr Parameter kHours[] = {{"hours", "how far ahead", Kind::kNumber, In::kQuery, 1, 168}};
+constexpr Parameter kBy[] = {
+    {"by", "who holds most of it first", Kind::kWord, In::kQuery, 0, 0, "cores|gpus|memory"}};
+constexpr Parameter kEvents[] = {{"node", "only there", Kind::kText, In::kQuery, 1, 256}, days()};
+constexpr Parameter kNote[] = {
+    {"about", "what the note is on", Kind::kWord, In::kBody, 0, 0, "node|job", true},
+    {"name", "of the node, or the job's number", Kind::kText, In::kBody, 1, 256, {}, true},
+    {"note", "the text; empty: none", Kind::kText, In::kBody, 0, 1024, {}, true}};
 constexpr Parameter kPrice[] = {{"cpus", "of a task", Kind::kNumber, In::kQuery, 1, 1'000'000},
                                 {"tasks", "so many", Kind::kNumber, In::kQuery, 1, 1'000'000},
                                 {"memory", "4G", Kind::kText, In::kQuery, 1, 32},
                                 {"gpus", "a100:2", Kind::kText, In::kQuery, 1, 64},
                                 {"time", "its limit, as sbatch takes it", Kind::kText, In::kQuery, 1, 32}};
 constexpr Parameter kDays[] = {days(31)};
+constexpr Parameter kDaysOfYear[] = {days()};
 
 constexpr Route kRoutes[] = {
     {"GET", "/api/v1/runs", Who::kVisitor, "one's runs with their metrics, ranked", rank_runs, "runs",
@@ -75,9 +90,27 @@ constexpr Route kRoutes[] = {
      show_job_footprint, "footprint", kJobOnly},
     {"GET", "/api/v1/timeline", Who::kVisitor, "what ran on a node, or of a user", show_timeline, "timeline",
      kTimeline},
+    {"GET", "/api/v1/public/held", Who::kPublic, "processors and GPUs that jobs held", show_held, "timeline",
+     kDays},
     {"GET", "/api/v1/waits", Who::kVisitor, "how long jobs of each kind waited", show_waits, "waits", kDays},
     {"GET", "/api/v1/price", Who::kVisitor, "what a job would hold and cost", show_price, "price", kPrice},
     {"GET", "/api/v1/reservations", Who::kVisitor, "all reservations", list_reservations, "reservations"},
+    {"GET", "/api/v1/forecast", Who::kVisitor, "what the cluster will hold, and what starts next",
+     show_forecast, "forecast", kHours},
+    {"GET", "/api/v1/templates", Who::kVisitor, "scripts that one keeps", list_templates, "templates"},
+    {"POST", "/api/v1/templates", Who::kVisitor, "keeps one, or another in its place", keep_template,
+     "changed", kTemplate},
+    {"DELETE", "/api/v1/templates/{name}", Who::kVisitor, "removes one", remove_template, "changed"},
+    {"GET", "/api/v1/levels", Who::kVisitor, "LevelFS of accounts over time", show_levels, "levels",
+     kDaysOfYear},
+    {"GET", "/api/v1/rights", Who::kVisitor, "whether one operates the cluster", show_rights, "rights"},
+    {"GET", "/api/v1/top", Who::kVisitor, "who holds and uses what now", show_top, "top", kBy},
+    {"GET", "/api/v1/node_events", Who::kVisitor, "nodes out of use, and jobs that ended with theirs",
+     list_node_events, "node_events", kEvents},
+    {"GET", "/api/v1/limits", Who::kVisitor, "settings of associations and QOS", list_limits, "limits"},
+    {"GET", "/api/v1/notes", Who::kVisitor, "administrators' comments", list_notes, "notes"},
+    {"POST", "/api/v1/notes", Who::kVisitor, "a comment on a node or a job", write_note, "changed", kNote},
+    {"GET", "/api/v1/log", Who::kVisitor, "who did what", show_log, "log", kDays},
 };
 
 }  // namespace

@@ -26,6 +26,7 @@ class Desk;
 
 enum class Who : uint8_t {
   kAnyone,   // also who has not logged in
+  kPublic,   // also who has not logged in, at a shared portal whose site says so; else a visitor
   kVisitor,  // what he may see and do is the engine's to say
 };
 

@@ -13,10 +13,12 @@
 #include <cerrno>
 #include <memory>
 
+#include "config/portal_settings.h"
 #include "os/confine_self.h"
 #include "os/fd.h"
 #include "os/files.h"
 #include "os/log.h"
+#include "os/minke_home.h"
 #include "portal/door.h"
 #include "portal/front.h"
 #include "portal/tls.h"
@@ -33,6 +35,12 @@ os::HelperAccount front_account() {
   const passwd* entry = ::getpwnam(kAccount);
   if (entry == nullptr || entry->pw_uid == 0 || entry->pw_gid == 0) return os::helper_account();
   return {entry->pw_uid, entry->pw_gid};
+}
+
+// Of the worker for public pages: not the front's, which it could look into.
+uint32_t public_uid() {
+  constexpr uint32_t kNobody = 65534;
+  return front_account().uid == kNobody ? kNobody - 1 : kNobody;
 }
 
 Result<os::UniqueFd> listen_at(const std::string& address, uint16_t port) {
@@ -126,6 +134,10 @@ Status run_shared_portal(const SharedOptions& options) {
   if (!apps_name.empty()) std::erase(names, apps_name);
   const FrontOptions of_front{.names = std::move(names),
                               .apps_name = apps_name,
+  const bool is_public =
+      config::load_portal_settings(os::configuration_path(os::minke_home_path())).is_public;
+  const FrontOptions of_front{.names = names_of(options),
+                              .is_public = is_public,
                               .is_secure = !options.is_plain,
                               .oidc = options.oidc,
                               .is_behind_proxy = !options.is_plain && !has_tls};
@@ -141,6 +153,7 @@ Status run_shared_portal(const SharedOptions& options) {
                   std::to_string(port_of(listener->get())) + ".\n");
   listener->reset();
   return run_door({.service = options.service, .oidc = options.oidc}, door.get());
+  return run_door({.service = options.service, .public_uid = is_public ? public_uid() : 0}, door.get());
 }
 
 }  // namespace minke::portal

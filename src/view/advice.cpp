@@ -2,12 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "api/accounting.pb.h"
 #include "model/job_record.pb.h"
 #include "model/job_state.pb.h"
-#include "text/number.h"
+#include "model/measurement.pb.h"
 #include "view/efficiency.h"
+#include "view/program_advice.h"
+#include "view/script_commands.h"
 #include "view/text.h"
+#include "view/waste.h"
 
 namespace minke::view {
 namespace {
@@ -17,7 +22,7 @@ using model::JobRecord;
 constexpr int64_t kShort = 3600;        // s
 constexpr int64_t kTooSoonToSay = 120;  // s
 
-void advise_on_processors(const Efficiency& used, double threads, std::vector<Advice>& all) {
+void advise_on_processors(const Efficiency& used, std::vector<Advice>& all) {
   if (used.core_seconds == 0) return;
   const double busy = static_cast<double>(used.cpu_seconds) / static_cast<double>(used.wall_seconds);
   const auto cores = static_cast<double>(used.cores);
@@ -39,14 +44,33 @@ void advise_on_processors(const Efficiency& used, double threads, std::vector<Ad
                      used.cores),
          {{"cores", cores}, {"used", busy}}});
   }
-  if (threads > 1.25 * cores) {
-    all.push_back({"oversubscribed",
+}
+
+// Threads that run, beside the cores that they have; and all of them, which should not be more than twice as
+// many.
+void advise_on_threads(const ThreadsMeasured& threads, int64_t held, std::vector<Advice>& all) {
+  constexpr double kMany = 1.25, kFew = 0.75, kMost = 2;
+  const auto cores = static_cast<double>(held);
+  const std::vector<std::pair<std::string_view, double>> numbers = {{"cores", cores},
+                                                                    {"threads", threads.running}};
+  if (threads.running > kMany * cores) {
+    all.push_back({"oversubscribed", Weight::kWarning, "cpu",
+                   fmt::format("{:.1f} threads ran on average on {} cores: these may be oversubscribed",
+                               threads.running, held),
+                   numbers});
+  } else if (threads.running < kFew * cores) {
+    all.push_back({"underused", Weight::kWarning, "cpu",
+                   fmt::format("{:.1f} threads ran on average on {} cores: these may be underused",
+                               threads.running, held),
+                   numbers});
+  }
+  if (threads.all > kMost * cores)
+    all.push_back({"many_threads",
                    Weight::kWarning,
                    "cpu",
-                   fmt::format("{:.1f} threads ran on average on {} cores: these may be oversubscribed",
-                               threads, used.cores),
-                   {{"cores", cores}, {"threads", threads}}});
-  }
+                   fmt::format("There were {:.1f} threads on {} cores on average: more than two for each",
+                               threads.all, held),
+                   {{"cores", cores}, {"threads", threads.all}}});
 }
 
 void advise_on_memory(const JobRecord& job, const Efficiency& used, std::vector<Advice>& all) {
@@ -67,6 +91,7 @@ void advise_on_memory(const JobRecord& job, const Efficiency& used, std::vector<
 }
 
 void advise_on_gpus(const Efficiency& used, std::vector<Advice>& all) {
+  constexpr double kSmall = 40, kSmallMemory = 20;  // percent and GB: what a part of a GPU has room for
   if (used.gpus == 0) return;
   const double percent = used.gpu_percent;
   if (percent < 1) {
@@ -82,6 +107,16 @@ void advise_on_gpus(const Efficiency& used, std::vector<Advice>& all) {
          "gpu",
          fmt::format("Its GPUs were busy for {:.0f}% of the time: a part of a GPU may be enough", percent),
          {{"gpus", static_cast<double>(used.gpus)}, {"percent", percent}}});
+  } else if (const double gigabytes = used.gpu_memory_kib * 1024 / 1e9 / used.gpus;
+             percent <= kSmall && gigabytes < kSmallMemory) {
+    all.push_back(
+        {"part_of_gpu",
+         Weight::kInfo,
+         "gpu",
+         fmt::format("Its GPUs were busy for {:.0f}% of the time, with {:.1f} GB of memory each: a part of a "
+                     "GPU (MIG) may be enough",
+                     percent, gigabytes),
+         {{"gpus", static_cast<double>(used.gpus)}, {"percent", percent}, {"gigabytes", gigabytes}}});
   }
 }
 
@@ -100,11 +135,12 @@ void advise_on_time(const JobRecord& job, const Efficiency& used, std::vector<Ad
       "pack short jobs together (GNU parallel, GLOST) if there are 100 of them or more";
   if (job.time_limit_minutes() < 60) {
     all.push_back({"short_limit",
-                   Weight::kInfo,
+                   Weight::kCritical,
                    "time",
                    fmt::format("Less than 1 hour was asked for: {}", kTogether),
                    {{"limit_minutes", job.time_limit_minutes()}}});
-  } else if (used.wall_seconds < kShort) {
+  }
+  if (used.wall_seconds < kShort) {
     all.push_back({"short_run",
                    Weight::kWarning,
                    "time",
@@ -113,44 +149,61 @@ void advise_on_time(const JobRecord& job, const Efficiency& used, std::vector<Ad
   }
 }
 
-// Whether a line calls the command, somewhere behind the beginning of a command.
-bool calls_command(std::string_view line, std::string_view command) {
-  const std::string_view words = text::trim(line);
-  return words == command || (words.starts_with(command) && words[command.size()] == ' ');
-}
-
-void advise_on_script(std::string_view script, std::vector<Advice>& all) {
-  double number = 0;
-  for (const std::string_view line : text::split(script, '\n')) {
-    ++number;
-    if (calls_command(line, "sleep"))
+void advise_on_commands(const std::vector<ScriptCommand>& commands, std::vector<Advice>& all) {
+  for (const ScriptCommand& command : commands) {
+    const std::string& name = command.words[0];
+    const auto line = static_cast<double>(command.line);
+    if (program_name(name) == "sleep")
       all.push_back({"sleep",
                      Weight::kCritical,
                      "script",
-                     fmt::format("Line {:.0f}: sleep holds what was allocated, and does nothing", number),
-                     {{"line", number}}});
-    if (calls_command(line, "conda activate") || calls_command(line, "source activate"))
-      all.push_back(
-          {"conda",
-           Weight::kWarning,
-           "script",
-           fmt::format("Line {:.0f}: a conda environment; a virtual environment of wheels built for "
-                       "the cluster starts faster",
-                       number),
-           {{"line", number}}});
+                     fmt::format("Line {}: sleep holds what was allocated, and does nothing", command.line),
+                     {{"line", line}}});
+    if ((name == "conda" || name == "source") && command.words.size() > 1 && command.words[1] == "activate")
+      all.push_back({"conda",
+                     Weight::kCritical,
+                     "script",
+                     fmt::format("Line {}: a conda environment; a virtual environment of wheels built for "
+                                 "the cluster starts faster",
+                                 command.line),
+                     {{"line", line}}});
   }
+}
+
+HeldByPrograms held_by(const JobRecord& job) {
+  HeldByPrograms held;
+  held.tasks = std::max(1u, job.num_tasks());
+  held.cores = std::max(1u, job.num_cpus());
+  held.nodes = std::max(1u, job.num_nodes());
+  held.cores_per_task =
+      std::max(1u, job.spec().has_cpus_per_task() ? job.spec().cpus_per_task() : held.cores / held.tasks);
+  held.gpus = held_gpus(job);
+  return held;
 }
 
 }  // namespace
 
+std::optional<ThreadsMeasured> threads_measured(const model::Series& series) {
+  const int samples = std::min(series.threads_size(), series.running_threads_size());
+  int64_t all = 0, running = 0;  // columns hold differences
+  ThreadsMeasured sum;
+  for (int i = 0; i < samples; ++i) {
+    sum.all += static_cast<double>(all += series.threads(i));
+    sum.running += static_cast<double>(running += series.running_threads(i));
+  }
+  if (sum.all <= 0) return std::nullopt;
+  return ThreadsMeasured{sum.running / samples, sum.all / samples};
+}
+
 std::vector<Advice> advice_on(const api::AccountedJob& accounted, std::string_view script,
-                              double running_threads, int64_t now) {
+                              const std::optional<ThreadsMeasured>& threads, int64_t now) {
   const JobRecord& job = accounted.job();
   std::vector<Advice> all;
   const Efficiency used = efficiency_of(accounted, now);
   if (job.state() != model::JOB_PENDING && (is_finished(job.state()) || used.wall_seconds >= kTooSoonToSay)) {
     if (used.wall_seconds > 0 && used.cpu_seconds + static_cast<int64_t>(used.memory_kib) > 0) {
-      advise_on_processors(used, running_threads, all);
+      advise_on_processors(used, all);
+      if (threads) advise_on_threads(*threads, used.cores, all);
       advise_on_memory(job, used, all);
       advise_on_gpus(used, all);
     }
@@ -162,7 +215,9 @@ std::vector<Advice> advice_on(const api::AccountedJob& accounted, std::string_vi
                      fmt::format("It used {} nodes", job.num_nodes()),
                      {{"nodes", job.num_nodes()}}});
   }
-  if (script.size() < 1 << 20) advise_on_script(script, all);
+  const std::vector<ScriptCommand> commands = script_commands(script);
+  advise_on_commands(commands, all);
+  advise_on_programs(commands, held_by(job), all);
   if (all.size() > 50) all.resize(50);
   return all;
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,6 +13,10 @@
 namespace minke::api {
 class AccountedJob;
 }  // namespace minke::api
+
+namespace minke::model {
+class Series;
+}  // namespace minke::model
 
 namespace minke::view {
 
@@ -25,9 +30,17 @@ struct Advice {
   std::vector<std::pair<std::string_view, double>> numbers = {};
 };
 
-// `script` may be empty: nobody could read it. `running_threads`: on average; 0: not measured.
+// How many threads there were, on average over the job's time.
+struct ThreadsMeasured {
+  double running = 0, all = 0;
+};
+
+// By what was measured over its time; none: nothing was.
+std::optional<ThreadsMeasured> threads_measured(const model::Series& series);
+
+// `script` may be empty: nobody could read it. `threads`: none: not measured.
 std::vector<Advice> advice_on(const api::AccountedJob& accounted, std::string_view script,
-                              double running_threads, int64_t now);
+                              const std::optional<ThreadsMeasured>& threads, int64_t now);
 
 std::string_view weight_word(Weight weight);  // "warning"
 

@@ -108,8 +108,14 @@ std::string metrics_json(const model::JobRecord& job, const Metrics& metrics, co
     if (one.step() >= 0) object["step"] = one.step();
     if (const ml::Series* series = set.find(one.name())) {
       auto points = nlohmann::ordered_json::array();
-      for (const ml::Point& point : series->points) points.push_back({point.step, point.value});
+      auto times = nlohmann::ordered_json::array();
+      for (const ml::Point& point : series->points) {
+        points.push_back({point.step, point.value});
+        if (point.time > 0) times.push_back(point.time);
+      }
+      const bool all_tell = !points.empty() && times.size() == points.size();
       object["curve"] = std::move(points);
+      if (all_tell) object["times"] = std::move(times);  // s since the epoch, of each point
     }
     list.push_back(std::move(object));
   }

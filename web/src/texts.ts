@@ -1,11 +1,13 @@
 // All texts of the pages, in English and French. {0}, {1} are filled in. A state or a rule of advice that is not here is
 // shown as the server says it.
 import { appTexts } from "./texts_apps";
+import { adminTexts } from "./texts_admin";
 import { pageTexts } from "./texts_pages";
 
 export const texts = {
   ...appTexts,
   ...pageTexts,
+  ...adminTexts,
   "skip": ["Skip to the content", "Aller au contenu"],
   "menu": ["Pages", "Pages"],
   "home": ["Home", "Accueil"],

@@ -1,14 +1,14 @@
-// Looks at the pages of runs, accounts, storage and what was, and prints what it saw as one line of JSON.
+// Looks at the pages of runs, and then at every page, and prints what it saw as one line of JSON.
 //
-//   node records.mjs URL NODE
+//   node records.mjs URL NODE JOB USER
 import { chromium } from "playwright-core";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 
-const [url, node] = process.argv.slice(2);
+const [url, node, job, user] = process.argv.slice(2);
 const origin = new URL(url).origin;
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-const seen = { said: [], barriers: [], dialogs: 0, too_wide: [] };
+const seen = { said: [], barriers: [], dialogs: 0, too_wide: [], made_of_names: 0, obeyed: [] };
 
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
 
@@ -38,21 +38,25 @@ seen.best = await page.textContent("td.best");
 seen.address = page.url();
 seen.rows = Object.fromEntries(await page.locator("table.sides tbody tr:not(.group)").evaluateAll((rows) =>
   rows.map((row) => [row.querySelector("th").textContent, [...row.querySelectorAll("td")].map((cell) => cell.textContent)])));
-seen.made_of_names = await page.locator("main b, main script").count();
 await page.waitForSelector(".uplot");
 const chosen = new URL(page.url()).pathname + new URL(page.url()).search;
 
 // For everybody: light and dark, English and French, on a telephone, with a screen reader.
 const state = await context.storageState();
-for (const [colorScheme, locale, viewport] of [["light", "en-CA", { width: 390, height: 844 }], ["dark", "fr-CA", { width: 1280, height: 900 }]]) {
+for (const [colorScheme, locale, viewport] of [["light", "en-CA", { width: 360, height: 800 }], ["dark", "fr-CA", { width: 1280, height: 900 }]]) {
   const other = await browser.newContext({ storageState: state, colorScheme, locale, viewport, bypassCSP: true });
   const looked = await other.newPage();
   watch(looked);
-  for (const path of ["/", chosen, "/accounts", "/storage", "/cluster", `/cluster/${node}`]) {
+  for (const path of ["/", "/jobs?all=1", "/jobs?list=ended&all=1", `/jobs/${job}`, "/new", chosen, "/accounts", "/storage", "/cluster", `/cluster/${node}`, `/people/${user}`, "/admin",
+    "/nothing/here"]) {
     await looked.goto(origin + path);
     await looked.waitForSelector("h1");
     await looked.waitForFunction(() => ![...document.querySelectorAll("p.quiet")].some((one) => /^(Loading|Chargement)…$/.test(one.textContent)));
     if (await looked.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth)) seen.too_wide.push(`${locale} ${path}`);
+    seen.made_of_names += await looked.locator("main b, main script").count();
+    // Characters that a terminal or a browser would obey, in what is shown and in what a screen reader says.
+    const obeyed = await looked.evaluate(() => /[\u001b\u202a-\u202e\u2066-\u2069]/.test(document.title + document.body.innerHTML));
+    if (obeyed) seen.obeyed.push(path);
     await looked.evaluate(axe);
     const { violations } = await looked.evaluate(() => globalThis.axe.run());
     seen.barriers.push(...violations.map((one) => `${colorScheme} ${path}: ${one.id} at ${one.nodes[0].target.join(" ")}`));

@@ -6,6 +6,7 @@
 #include "engine/fetch.h"
 #include "model/cluster.pb.h"
 #include "text/timestamp.h"
+#include "view/node_events.h"
 #include "view/text.h"
 
 namespace minke::cli {
@@ -13,11 +14,6 @@ namespace {
 
 bool is_wanted(const std::vector<std::string>& names, const std::string& name) {
   return names.empty() || std::find(names.begin(), names.end(), name) != names.end();
-}
-
-std::string_view state_word(model::NodeState state) {
-  if (state == model::NODE_DRAIN) return "DRAIN";
-  return state == model::NODE_FAIL ? "FAIL" : "DOWN";
 }
 
 }  // namespace
@@ -28,15 +24,16 @@ Result<std::vector<ShownLine>> event_lines(AccountingSession& session,
   if (!nodes) return failure(nodes.error());
   std::vector<ShownLine> lines;
   for (const model::NodeRecord* node : nodes->records) {
-    if (node->reason_time() == 0 || !is_wanted(names, node->name())) continue;
+    const auto event = view::present_event(*node);
+    if (!event || !is_wanted(names, event->node)) continue;
     ShownLine& line = lines.emplace_back();
     line.here = session.cluster();
-    line.node = node->name();
-    line.started = text::format_time(node->reason_time());
+    line.node = event->node;
+    line.started = text::format_time(event->since);
     line.ended = "Unknown";
-    line.state = state_word(node->state());
-    line.reason = node->reason();
-    line.actor = view::user_name_of(node->reason_uid()) + "(" + std::to_string(node->reason_uid()) + ")";
+    line.state = event->state;
+    line.reason = event->reason;
+    line.actor = view::user_name_of(event->uid) + "(" + std::to_string(event->uid) + ")";
   }
   return lines;
 }

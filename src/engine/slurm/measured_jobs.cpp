@@ -25,6 +25,8 @@ model::Sample sample_of(const NodeJob& job, int64_t now) {
   sample.set_read_kib(job.use.read_bytes / 1024);
   sample.set_write_kib(job.use.write_bytes / 1024);
   sample.set_processes(job.use.processes);
+  sample.set_threads(job.use.threads);
+  sample.set_running_threads(job.use.running_threads);
   return sample;
 }
 

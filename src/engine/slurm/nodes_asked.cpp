@@ -29,6 +29,8 @@ void add_part(const api::JobMeasurement& part, api::JobMeasurement& job) {
   sum.set_read_kib(sum.read_kib() + now.read_kib());
   sum.set_write_kib(sum.write_kib() + now.write_kib());
   sum.set_processes(sum.processes() + now.processes());
+  sum.set_threads(sum.threads() + now.threads());
+  sum.set_running_threads(sum.running_threads() + now.running_threads());
   sum.mutable_gpus()->MergeFrom(now.gpus());
   job.mutable_gpu_uuids()->MergeFrom(part.gpu_uuids());
   job.set_cores(job.cores() + part.cores());

@@ -252,6 +252,8 @@ void Measuring::add_sample(Track& track, const node::JobUse& use, const Spent& s
   sample.set_read_kib(use.read_bytes / 1024);
   sample.set_write_kib(use.write_bytes / 1024);
   sample.set_processes(use.processes);
+  sample.set_threads(use.threads);
+  sample.set_running_threads(use.running_threads);
   for (const std::string& uuid : track.series.gpus()) {
     const auto gpu = gpus_.find(uuid);
     *sample.add_gpus() = gpu == gpus_.end() ? Sample::Gpu() : gpu->second;

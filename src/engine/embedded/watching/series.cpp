@@ -20,6 +20,8 @@ Sample merged(const Sample& earlier, Sample later) {
   };
   later.set_memory_kib(std::max(earlier.memory_kib(), later.memory_kib()));
   later.set_processes(std::max(earlier.processes(), later.processes()));
+  later.set_threads(mean(earlier.threads(), later.threads()));
+  later.set_running_threads(mean(earlier.running_threads(), later.running_threads()));
   for (int i = 0; i < std::min(earlier.gpus_size(), later.gpus_size()); ++i) {
     const Sample::Gpu& a = earlier.gpus(i);
     Sample::Gpu& b = *later.mutable_gpus(i);
@@ -65,7 +67,12 @@ void Series::add(Sample sample, double seconds) {
   last_seconds_ = seconds;
   before_ = std::exchange(last_, sample);
   if (pending_ == merged_) pending_ = 0;
-  if (pending_ == 0) sums_.assign(static_cast<size_t>(sample.gpus_size()), {});
+  if (pending_ == 0) {
+    sums_.assign(static_cast<size_t>(sample.gpus_size()), {});
+    threads_ = running_threads_ = 0;
+  }
+  threads_ += sample.threads();
+  running_threads_ += sample.running_threads();
   for (size_t i = 0; i < std::min(sums_.size(), static_cast<size_t>(sample.gpus_size())); ++i) {
     const Sample::Gpu& gpu = sample.gpus(static_cast<int>(i));
     sums_[i].utilization += gpu.utilization();
@@ -77,6 +84,8 @@ void Series::add(Sample sample, double seconds) {
     Sample& last = samples_.back();
     last = merged(last, std::move(sample));
     const auto mean = [this](uint64_t sum) { return static_cast<uint32_t>((sum + pending_ / 2) / pending_); };
+    last.set_threads(mean(threads_));
+    last.set_running_threads(mean(running_threads_));
     for (size_t i = 0; i < std::min(sums_.size(), static_cast<size_t>(last.gpus_size())); ++i) {
       Sample::Gpu& gpu = *last.mutable_gpus(static_cast<int>(i));
       gpu.set_utilization(mean(sums_[i].utilization));
@@ -105,6 +114,8 @@ model::Series Series::stored() const {
   put(stored.mutable_write_kib(), samples_, [](const Sample& s) { return s.write_kib(); });
   put(stored.mutable_processes(), samples_, [](const Sample& s) { return s.processes(); });
   put(stored.mutable_energy_joules(), samples_, [](const Sample& s) { return s.energy_joules(); });
+  put(stored.mutable_threads(), samples_, [](const Sample& s) { return s.threads(); });
+  put(stored.mutable_running_threads(), samples_, [](const Sample& s) { return s.running_threads(); });
   for (size_t gpu = 0; gpu < gpus_.size(); ++gpu) {
     model::Series::Gpu& column = *stored.add_gpus();
     column.set_uuid(gpus_[gpu]);
@@ -136,6 +147,9 @@ Series Series::of(const model::Series& stored) {
   take(stored.processes(), samples, [](Sample& s, int64_t v) { s.set_processes(static_cast<uint32_t>(v)); });
   take(stored.energy_joules(), samples,
        [](Sample& s, int64_t v) { s.set_energy_joules(static_cast<uint64_t>(v)); });
+  take(stored.threads(), samples, [](Sample& s, int64_t v) { s.set_threads(static_cast<uint32_t>(v)); });
+  take(stored.running_threads(), samples,
+       [](Sample& s, int64_t v) { s.set_running_threads(static_cast<uint32_t>(v)); });
   for (const model::Series::Gpu& column : stored.gpus()) {
     series.gpus_.push_back(column.uuid());
     const int gpu = static_cast<int>(series.gpus_.size()) - 1;

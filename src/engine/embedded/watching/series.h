@@ -60,6 +60,7 @@ class Series {
   struct Sums {
     uint64_t utilization = 0, milliwatts = 0, clock_mhz = 0;
   };
+  uint64_t threads_ = 0, running_threads_ = 0;  // sums of the pending samples, as sums_
   std::vector<Sums> sums_;  // of the pending samples, by GPU: averaging averages would round each time
 };
 

@@ -20,6 +20,8 @@ Sample at(int64_t time, uint64_t cpu_milliseconds, uint64_t memory_kib, uint32_t
   gpu.set_utilization(utilization);
   gpu.set_memory_mib(1000);
   gpu.set_milliwatts(300000);
+  sample.set_threads(8);
+  sample.set_running_threads(utilization / 25);
   return sample;
 }
 
@@ -51,6 +53,8 @@ TEST(Series, StaysShortHoweverLongTheJobRuns) {
   model::Usage usage;
   series.summarize(0, 10'000'000, {"GPU-a"}, usage);
   EXPECT_NEAR(usage.gpus().utilization(), 50, 3);
+  EXPECT_EQ(series.samples().front().threads(), 8u);
+  EXPECT_EQ(series.samples().front().running_threads(), 2u);  // the mean of 4 and 0
 }
 
 TEST(Series, CoresAreThoseBetweenTheLastTwoSamples) {
