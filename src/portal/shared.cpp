@@ -132,11 +132,10 @@ Status run_shared_portal(const SharedOptions& options) {
         "cookies",
         EINVAL);
   if (!apps_name.empty()) std::erase(names, apps_name);
-  const FrontOptions of_front{.names = std::move(names),
-                              .apps_name = apps_name,
   const bool is_public =
       config::load_portal_settings(os::configuration_path(os::minke_home_path())).is_public;
-  const FrontOptions of_front{.names = names_of(options),
+  const FrontOptions of_front{.names = std::move(names),
+                              .apps_name = apps_name,
                               .is_public = is_public,
                               .is_secure = !options.is_plain,
                               .oidc = options.oidc,
@@ -152,8 +151,9 @@ Status run_shared_portal(const SharedOptions& options) {
   view::write_out("The portal serves at " + options.address + " port " +
                   std::to_string(port_of(listener->get())) + ".\n");
   listener->reset();
-  return run_door({.service = options.service, .oidc = options.oidc}, door.get());
-  return run_door({.service = options.service, .public_uid = is_public ? public_uid() : 0}, door.get());
+  return run_door(
+      {.service = options.service, .oidc = options.oidc, .public_uid = is_public ? public_uid() : 0},
+      door.get());
 }
 
 }  // namespace minke::portal
