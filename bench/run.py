@@ -11,12 +11,12 @@ import traceback
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from context import Context  # noqa: E402
-from parts import (array, confinement, core, environments, farm, memory, on_slurm, passes, portal, rest, sacct,  # noqa: E402
+from parts import (array, confinement, core, environments, farm, memory, on_slurm, passes, portal, rest, sacct, search,  # noqa: E402
                    simulate, singles, squeue, srun, storage, submit, under_attack)
 from report import Report  # noqa: E402
 
 PARTS = (array, farm, confinement, singles, srun, squeue, on_slurm, sacct, submit, rest, memory, core, passes, simulate,
-         storage, environments, portal, under_attack)
+         storage, environments, portal, search, under_attack)
 PEERS = ("xargs", "parallel", "tsp", "slurm")
 
 

@@ -4,7 +4,7 @@ A fenced block says what it is by the words after its backticks:
 - `console`: lines with `$ ` are commands, run by one bash for the whole page in an empty directory; the lines behind
   are what it prints. `…` stands for any text within a line, a line of `…` alone for any lines. A command that fails
   shows its exit code as `[1]` in a line of its own.
-- `bash NAME`, `toml NAME`, `python NAME`: a file, written before the next command runs. ~/ stands for the page's own home. A
+- `bash NAME`, `toml NAME`, `yaml NAME`, `python NAME`: a file, written before the next command runs. ~/ stands for the page's own home. A
   file with an absolute name is shown, and not written: whoever runs the tests may be root.
 - `console skip REASON`: shown, not run. `text`: no example.
 
@@ -120,7 +120,7 @@ def test_examples(page, new_cluster):
         for line, words, content in blocks(page):
             where = f"{page.name}:{line}"
             assert words, f"{where}: a block must say what it is"
-            if words[0] in ("bash", "toml", "ini", "python") and len(words) == 2:
+            if words[0] in ("bash", "toml", "yaml", "ini", "python") and len(words) == 2:
                 if path := file_of_block(cluster.work, words[1]):
                     path.parent.mkdir(parents=True, exist_ok=True)
                     path.write_text(content)
@@ -141,7 +141,7 @@ def test_no_file_of_a_page_is_written_outside_of_its_directory(tmp_path):
     """Not one of those that there are, and none with an odd name."""
     for page in PAGES:
         for _, words, _ in blocks(page):
-            if words[:1] in (["bash"], ["toml"], ["ini"], ["python"]) and len(words) == 2:
+            if words[:1] in (["bash"], ["toml"], ["yaml"], ["ini"], ["python"]) and len(words) == 2:
                 path = file_of_block(tmp_path, words[1])
                 assert path is None or path.is_relative_to(tmp_path), words[1]
     assert file_of_block(tmp_path, "/etc/minke.toml") is None

@@ -287,3 +287,27 @@ with minke.Sweep(space) as sweep:
     found = trials(work, "own")
     assert len(found) == 20 and [one["trial"] for one in found if one["state"] == "FAILED"] == [7]
     assert json.loads(work.run("minke", "sweep", "best", "own", "--json", check=0).stdout)["value"] == pytest.approx(float(value))
+
+
+@pytest.mark.machine(nodes=2, cpus=2, memory=4000)
+def test_asha_finds_a_better_model_than_the_grid_in_half_the_epochs(cluster):
+    """The example of the digits, over seeds."""
+    code = ROOT / "examples/digits"
+    cluster.run("/usr/bin/python3", code / "prepare.py", cluster.work / "digits.tar", check=0)
+    cluster.run("tar", "-xf", "digits.tar", check=0)
+    (cluster.work / "train.py").symlink_to(code / "train.py")
+    environment = {"DIGITS": str(cluster.work / "digits"), "PYTHON": "/usr/bin/python3", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+
+    def swept(file: str, *options) -> tuple[float, int]:
+        """The best loss, and how many epochs were trained in all."""
+        place = f"s{len(list(cluster.work.glob('s*')))}"
+        cluster.run("minke", "sweep", "run", code / file, "--directory", place, *options, env=environment, check=0, timeout=300)
+        found = trials(cluster, place)
+        assert all(one["state"] in ("COMPLETED", "PAUSED") for one in found), found
+        return min(one["value"] for one in found), sum(len(lines(path)) for path in (cluster.work / place).glob("trials/*/epochs.log"))
+
+    grid, epochs = swept("grid.yaml")
+    assert epochs == 135
+    for seed in (1, 2, 3):
+        best, trained = swept("asha.yaml", "--seed", seed)
+        assert trained <= 67 and best < 0.95 * grid, (seed, best, grid, trained)

@@ -61,6 +61,9 @@ class Network:
             w[name] = w[name] + self.momentum[name]
         return float(loss)
 
+    def loss(self, x, y) -> float:
+        return float(-numpy.log(self.forward(x)[1][numpy.arange(len(y)), y] + 1e-12).mean())
+
     def accuracy(self, x, y) -> float:
         return float((self.forward(x)[1].argmax(axis=1) == y).mean())
 
@@ -113,7 +116,10 @@ def main() -> int:
           + (f"resuming after epoch {done}" if done else "from the beginning"), flush=True)
 
     saved_at = time.monotonic()
-    with open(options.output / "epochs.log", "a", buffering=1) as log:
+    table = options.output / "epochs.csv"
+    if not table.exists() or not done:
+        table.write_text("epoch,loss,valid_loss,valid\n")
+    with open(options.output / "epochs.log", "a", buffering=1) as log, open(table, "a", buffering=1) as rows:
         while done < options.epochs and not stop.is_set():
             began = time.monotonic()
             order = numpy.random.default_rng((options.seed, done)).permutation(len(y))
@@ -122,6 +128,7 @@ def main() -> int:
             done += 1
             line = f"epoch {done} loss {numpy.mean(losses):.4f} valid {network.accuracy(*valid):.4f}"
             log.write(f"{line} job {job}\n")
+            rows.write(f"{done},{numpy.mean(losses):.6f},{network.loss(*valid):.6f},{network.accuracy(*valid):.6f}\n")
             print(line, flush=True)
             if time.monotonic() - saved_at >= options.checkpoint_seconds:
                 save(checkpoint, network, done)
