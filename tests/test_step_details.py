@@ -183,7 +183,7 @@ def test_epilog_that_fails_is_told(cluster):
     (("salloc", "-H", "-I3", "true"), "salloc: error: Unable to allocate resources: Connection timed out\n")])
 def test_refused_in_slurms_words(cluster, command, words):
     done = cluster.run(*command)
-    assert done.returncode == 1 and words in done.stderr
+    assert done.returncode == 1 and words.removesuffix("\n") in done.stderr
 
 
 @pytest.mark.minke_only  # Slurm refuses it where EnforcePartLimits is set

@@ -251,5 +251,5 @@ def test_the_elapsed_time_of_a_job_that_never_ran(cluster):
     job = cluster.submit("true", "--hold")
     cluster.run("scancel", job, check=0)
     cluster.wait_end(job)
-    lines = cluster.run("minke", "jobs", check=0).stdout.splitlines()
+    lines = cluster.run("minke", "jobs", "--metrics", check=0).stdout.splitlines()
     assert [line.split()[2:4] for line in lines if line.split()[0] == str(job)] == [["CANCELLED", "00:00:00"]]

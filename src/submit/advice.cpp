@@ -343,10 +343,11 @@ std::string advice(const Invocation& invocation, const std::optional<ScriptFile>
   const Option* option = find_option(name, invocation.command);
   if (option == nullptr) return "";
   const auto place = place_of(invocation, script, *option);
-  const std::string value = place ? place->value : "";
+  if (!place) return "";  // it is about something else that nobody asked for
+  const std::string& value = place->value;
   std::string what = advice_on_dash(invocation, *option, value);
   if (what.empty()) what = advice_on(name, value, refusal);
-  const std::string where = place ? place->where : "";
+  const std::string& where = place->where;
   return where + (where.empty() || what.empty() ? "" : "; ") + what;
 }
 
