@@ -31,7 +31,13 @@ double normal_share(double z) {
 }
 
 double beta_quantile(double a, double b, double share) {
-  return boost::math::ibeta_inv(a, b, std::clamp(share, 0.0, 1.0), Quiet());
+  // Halving the interval: Boost's own inverse throws for some shapes, whatever its policy says.
+  double low = 0, high = 1;
+  for (int i = 0; i < 80 && low < high; ++i) {
+    const double middle = low + (high - low) / 2;
+    (beta_share(a, b, middle) < share ? low : high) = middle;
+  }
+  return low + (high - low) / 2;
 }
 
 double beta_share(double a, double b, double x) {

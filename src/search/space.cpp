@@ -64,8 +64,9 @@ Status check(const Parameter& parameter) {
         return wrong(parameter, "mu must be a number, and sigma more than 0");
       break;
     case Distribution::kBeta:
-      if (!(parameter.mu > 0 && parameter.sigma > 0 && std::isfinite(parameter.mu + parameter.sigma)))
-        return wrong(parameter, "a and b must be more than 0");
+      if (!(std::min(parameter.mu, parameter.sigma) >= 0.01 &&
+            std::max(parameter.mu, parameter.sigma) <= 1e4))
+        return wrong(parameter, "a and b are between 0.01 and 10,000");
       break;
   }
   if (!(parameter.step >= 0) || !std::isfinite(parameter.step))
