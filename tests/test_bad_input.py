@@ -140,7 +140,7 @@ def test_array_too_large(cluster):
     ("scontrol bogus", 1, "invalid keyword: bogus\n"),
     ("srun --jobid=99999 true", 1, "Invalid job id specified"),
     ("srun --mem=10T true", 1, "srun: error: Unable to allocate resources: Requested node configuration is not available"),
-    ("srun", 1, "No command given to execute.\n"),
+    ("srun", 1, "No command given to execute."),
     ("salloc --mem=10T true", 1, "salloc: error: Job submit/allocate failed: Requested node configuration is not available"),
     ("salloc --bogus", 255, "salloc: unrecognized option '--bogus'\nTry \"salloc --help\" for more information\n"),
 ])
