@@ -29,8 +29,14 @@ std::optional<std::string_view> misspelt(std::string_view line) {
   if (line.starts_with(kMagic)) return std::nullopt;
   const size_t option = line.find(" -");
   if (option == std::string_view::npos) return std::nullopt;
+  // "# sbatch --array=0-9 job.sh" tells a reader how to submit it.
+  const size_t begin = std::min(line.find_first_not_of('#'), option);
+  const std::string_view between = line.substr(begin, option - begin);
+  const bool has_small =
+      std::any_of(between.begin(), between.end(), [](char c) { return c >= 'a' && c <= 'z'; });
+  if (has_small && between.find_first_of(" \t") != std::string_view::npos) return std::nullopt;
   std::string word;
-  for (const char c : line.substr(0, option))
+  for (const char c : between)
     if (c != ' ' && c != '\t' && c != '#') word += text::to_upper(c);
   constexpr std::string_view kWord = "SBATCH";
   if (text::edit_distance(word.substr(0, 16), kWord) > 1) return std::nullopt;
