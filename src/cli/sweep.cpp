@@ -221,6 +221,7 @@ int stop(sweep::Record& record) {
   auto cluster = engine::open();
   if (!cluster) return complain(cluster.error());
   sweep::Surroundings around;
+  around.say = [](const std::string&) {};
   around.interrupted = [] { return false; };
   sweep::Driver driver(**cluster, record, std::move(around));
   const auto ending = driver.run();

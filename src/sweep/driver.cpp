@@ -16,6 +16,7 @@
 #include "api/job_filter.pb.h"
 #include "engine/fetch.h"
 #include "helpers/keep_metrics.h"
+#include "model/error.h"
 #include "model/job_record.pb.h"
 #include "model/job_state.pb.h"
 #include "os/files.h"
@@ -113,22 +114,21 @@ Status Driver::fill() {
     const auto assignment = record_.search().next();
     if (!assignment) return {};
     if (const Status asked = record_.ask(*assignment, std::time(nullptr)); !asked) return asked;
-    if (const Status prepared = prepare(*assignment); !prepared) return prepared;
     if (const Status started = start_run(assignment->trial); !started) return started;
   }
   return {};
 }
 
 // A member of a population begins from the state of another, which does not train now.
-Status Driver::prepare(const search::Assignment& assignment) {
-  const std::string own = record_.trial_directory(assignment.trial) + "/checkpoint";
+Status Driver::take_over(uint64_t trial) {
+  const std::string own = record_.trial_directory(trial) + "/checkpoint";
   if (const Status made = os::make_directories(own, 0700); !made) return made;
-  if (!assignment.source) return {};
+  const auto& source = record_.trials().at(trial).source;
+  if (!source) return {};
   storage::CopyProgress progress;
   storage::CopyOptions options;
   options.remove_others = true;
-  return storage::copy_tree(record_.trial_directory(*assignment.source) + "/checkpoint", own, options,
-                            progress);
+  return storage::copy_tree(record_.trial_directory(*source) + "/checkpoint", own, options, progress);
 }
 
 Result<std::string> Driver::script_of(const search::Trial& trial) {
@@ -157,7 +157,7 @@ Result<std::string> Driver::script_of(const search::Trial& trial) {
 Status Driver::start_run(uint64_t number) {
   const search::Trial& trial = record_.search().trials().at(number);
   const std::string directory = record_.trial_directory(number);
-  if (const Status made = os::make_directories(directory + "/checkpoint", 0700); !made) return made;
+  if (const Status taken = take_over(number); !taken) return taken;
   const std::string json = trial_json(record_.file(), trial.point, trial.budget) + "\n";
   if (const Status wrote = os::replace_file(directory + "/parameters.json", json, 0600); !wrote) return wrote;
   const std::string wandb = wandb_parameters(record_.file(), trial.point, trial.budget);
@@ -188,9 +188,12 @@ Result<std::map<uint32_t, model::JobRecord>> Driver::ask_for_jobs(const std::vec
   api::JobFilter filter;
   for (const uint32_t job : jobs) filter.add_jobs()->set_job_id(job);
   filter.set_all_states(true);
+  // A Slurm that has forgotten the only job asked for calls that an error; its accounting knows the job.
   const auto queue = engine::fetch_jobs(cluster_, filter);
-  if (!queue) return failure(queue.error());
-  for (const model::JobRecord* job : queue->records) found[job->job_id()] = *job;
+  if (!queue && queue.error().code != static_cast<int>(model::kInvalidJobId)) return failure(queue.error());
+  if (queue) {
+    for (const model::JobRecord* job : queue->records) found[job->job_id()] = *job;
+  }
   api::QueryAccountingRequest query;
   query.mutable_filter()->set_all_states(true);
   for (const uint32_t job : jobs) {

@@ -52,7 +52,7 @@ class Driver {
  private:
   Status fill();
   Status start_run(uint64_t trial);
-  Status prepare(const search::Assignment& assignment);
+  Status take_over(uint64_t trial);
   Result<std::string> script_of(const search::Trial& trial);
   Status look();
   Result<std::map<uint32_t, model::JobRecord>> ask_for_jobs(const std::vector<uint32_t>& jobs);

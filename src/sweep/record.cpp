@@ -153,11 +153,13 @@ Status Record::replay(const std::string& line) {
       if (assignment.point.size() != search_->plan().space.size())
         return failure("its trials have other parameters than sweep.yaml, which was edited");
       if (json.contains("source")) assignment.source = json.at("source").get<uint64_t>();
+      trial.source = assignment.source;
       search_->restore(assignment);
       trial.lost_runs = 0;
       if (trial.asked == 0) trial.asked = json.value("time", int64_t{0});
     } else if (event == "run") {
       trial.runs.push_back({json.at("key").get<std::string>(), 0, false});
+      trial.source.reset();
     } else if (event == "job") {
       if (trial.runs.empty()) return failure("it names a job of no run");
       trial.runs.back().job = json.at("job").get<uint32_t>();

@@ -43,10 +43,11 @@ struct Run {
 
 struct TrialRecord {
   std::vector<Run> runs;
-  size_t lost_runs = 0;         // of the present piece, which the cluster ended
-  bool stopping = false;        // we stop it, because others are better
-  std::string reason;           // why it failed
-  int64_t asked = 0, told = 0;  // s since the epoch
+  size_t lost_runs = 0;            // of the present piece, which the cluster ended
+  bool stopping = false;           // we stop it, because others are better
+  std::optional<uint64_t> source;  // the trial whose state it takes over before its next run begins
+  std::string reason;              // why it failed
+  int64_t asked = 0, told = 0;     // s since the epoch
 };
 
 class Record {
