@@ -143,7 +143,7 @@ class Writer {
           "CAST(? AS REAL), 'FINITE')",
           {id, search::json_of(*trial.value)});
     for (const auto& [budget, value] : trial.at_budget) {
-      if (wrote)
+      if (wrote && budget > 0)
         wrote = insert(
             "INSERT INTO trial_intermediate_values(trial_id, step, intermediate_value, "
             "intermediate_value_type) "

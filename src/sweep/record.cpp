@@ -94,11 +94,15 @@ Status Record::load() {
   const auto settings = os::read_file(directory_ + "/settings.json", kMaxSettings);
   const Json json = settings ? Json::parse(*settings, nullptr, false) : Json();
   if (!json.is_object()) return failure(directory_ + "/settings.json cannot be read");
-  settings_.work_dir = json.value("work_dir", "/");
-  settings_.seed = json.value("seed", uint64_t{0});
-  settings_.jobs = json.value("jobs", uint64_t{1});
-  settings_.trials = json.value("trials", uint64_t{0});
-  settings_.sbatch = json.value("sbatch", std::vector<std::string>{});
+  try {
+    settings_.work_dir = json.value("work_dir", "/");
+    settings_.seed = json.value("seed", uint64_t{0});
+    settings_.jobs = json.value("jobs", uint64_t{1});
+    settings_.trials = json.value("trials", uint64_t{0});
+    settings_.sbatch = json.value("sbatch", std::vector<std::string>{});
+  } catch (const Json::exception&) {
+    return failure(directory_ + "/settings.json cannot be read");
+  }
   search::Plan plan = file_.plan;
   if (settings_.trials > 0) plan.trials = settings_.trials;
   if (plan.sampler.seed == 0) plan.sampler.seed = settings_.seed;
