@@ -84,7 +84,7 @@ def test_forms_say_what_an_application_asks(cluster, portal, browser):
     told = browser.ask("/api/v1/apps")
     assert [app["name"] for app in told["apps"]] == ["code-server", "jupyter", "standin", "tensorboard", "terminal"] and told["problems"] == []
     own = next(app for app in told["apps"] if app["name"] == "standin")
-    assert (own["title"], own["memory"], [field["name"] for field in own["fields"]]) == ("Stand-in", "100M", ["word", "size"])
+    assert (own["title"], own["memory"], [field["name"] for field in own["fields"]]) == ("Stand-in", "300M", ["word", "size"])
     (cluster.work / ".config/minke/apps/standin/app.toml").write_text("title = 1\n")
     assert browser.ask("/api/v1/apps")["problems"][0].endswith("app.toml:1: title must be text in quotes")
 
@@ -297,7 +297,7 @@ def has_package(name):
 
 
 def test_a_terminal_needs_nothing_installed(cluster, portal, browser):
-    session = begin(browser, app="terminal", memory="100M", time="5", fields={"directory": str(cluster.work)})
+    session = begin(browser, app="terminal", memory="300M", time="5", fields={"directory": str(cluster.work)})
     visitor = Visitor(portal, browser, session["key"])
     status, headers, page = visitor.ask("/")
     if b"no pages" not in page:

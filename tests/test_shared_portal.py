@@ -277,7 +277,7 @@ def test_each_reaches_his_own_applications(shared):
     portal = SharedPortal(shared, "--plain", "--apps-name", "127.0.0.1")
     try:
         alice, bob = portal.log_in(shared.alice), portal.log_in(shared.bob)
-        own = {"app": "terminal", "time": "5", "memory": "50M", "fields": {"directory": str(shared.alice.work)}}
+        own = {"app": "terminal", "time": "5", "memory": "300M", "fields": {"directory": str(shared.alice.work)}}
         key = alice.ask("/api/v1/interactive", "POST", own)["key"]
         session = poll(lambda: (found := alice.ask("/api/v1/interactive")["sessions"][0])["state"] in ("ready", "ended") and found)
         assert session["state"] == "ready", session["said"]

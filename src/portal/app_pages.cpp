@@ -19,6 +19,7 @@
 #include "portal/desk.h"
 #include "portal/submission.h"
 #include "text/job_id.h"
+#include "view/text.h"
 
 namespace minke::portal {
 namespace {
@@ -58,17 +59,12 @@ const model::JobRecord* job_of(const AppSession& session, const QueueNow& queue,
                                       [](const auto* job, uint32_t id) { return job->job_id() < id; });
   const bool is_it = session.job_id != 0 && found != queue.jobs.end() &&
                      (*found)->job_id() == session.job_id && (*found)->uid() == uid &&
-                     (*found)->name() == session.app;
+                     view::job_name(**found) == session.app;
   return is_it ? *found : nullptr;
 }
 
-bool has_ended(const model::JobRecord& job) {
-  return job.state() != model::JOB_PENDING && job.state() != model::JOB_RUNNING &&
-         job.state() != model::JOB_SUSPENDED;
-}
-
 const char* state_of(const AppSession& session, const model::JobRecord* job) {
-  if (job == nullptr || has_ended(*job)) return "ended";
+  if (job == nullptr || view::is_finished(job->state())) return "ended";
   if (job->state() == model::JOB_PENDING) return "waiting";
   return is_app_ready(session.key) ? "ready" : "starting";
 }
@@ -150,8 +146,9 @@ Result<Reply> start_app(Call& call) {
   place.directory += *key;
   place.address += *key;
   const auto job = app_job(*app, asked, place);
-  const auto submitted =
-      job ? submit({.script = job->script, .options = job->options}) : failure(job.error());
+  Submission submission;
+  if (job) submission = {job->script, job->options, std::nullopt, false};
+  const auto submitted = job ? submit(submission) : failure(job.error());
   call.desk.queue().outdate();
   Status kept = submitted ? set_app_job(*key, submitted->job_id) : Status(failure(submitted.error()));
   if (!kept) {
@@ -168,7 +165,7 @@ Result<Reply> end_app_session(Call& call) {
   const auto queue = call.desk.queue().get(call.cluster, kFresh);
   if (!queue) return failure(queue.error());
   const model::JobRecord* job = job_of(*session, **queue, call.desk.uid());
-  if (job == nullptr || has_ended(*job)) {
+  if (job == nullptr || view::is_finished(job->state())) {
     if (const Status forgotten = forget_app_session(session->key); !forgotten)
       return failure(forgotten.error());
     return json_reply({{"changed", 1}});

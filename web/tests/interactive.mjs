@@ -26,7 +26,7 @@ await page.click("nav >> text=Interactive");
 await page.click("button:has-text('Terminal')");
 await page.fill("#app-directory", directory);
 await page.fill("#app-time", "5");
-await page.fill("#app-memory", "100M");
+await page.fill("#app-memory", "300M");
 await page.click("form button.main");
 const link = page.locator("article.session a.button");
 await link.waitFor();
