@@ -120,14 +120,14 @@ def test_the_guard_stops_a_job_whose_cases_are_all_short(cluster):
 
 
 def test_a_job_starts_no_case_that_it_cannot_end(cluster):
-    """task.run in a job that ends in seven seconds, with cases of 0.4 s: it knows how long they take after eight."""
-    farm = Farm(cluster, ["sleep 0.4"] * 60)
+    """task.run in a job that ends in nine seconds, with cases of 0.2 s: it knows how long they take after eight."""
+    farm = Farm(cluster, ["sleep 0.2"] * 60)
     farm.run("submit.run", "1", "--hold")
-    end = int(time.time()) + 7
+    end = int(time.time()) + 9
     said = farm.run("task.run", env={"SLURM_JOB_ID": "4711", "SLURM_JOB_END_TIME": str(end)})
     assert said.endswith("Not enough runtime left; exiting.\n") and time.time() < end
-    assert 8 <= len(farm.statuses()) < 20 and set(farm.statuses().values()) == {"0"}
-    assert re.search(r"^cut-off 0 [4-9]\d{5} 8 ", farm.read("MISC/run-1/ledger"), re.M)
+    assert 8 <= len(farm.statuses()) < 60 and set(farm.statuses().values()) == {"0"}
+    assert re.search(r"^cut-off 0 [2-9]\d{5} 8 ", farm.read("MISC/run-1/ledger"), re.M)
 
 
 def test_whole_nodes_run_many_cases_at_once(cluster):

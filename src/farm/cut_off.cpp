@@ -26,11 +26,10 @@ uint64_t longest_eighth(std::vector<uint64_t> run_times) {
 }
 
 uint64_t cases_at_once(const Share& share) {
-  if (share.mean_run_us == 0) return share.slots;
+  if (share.mean_run_us == 0) return 1;
   const uint64_t in_time = share.pace_us * share.slots / share.mean_run_us;
   const uint64_t fair = share.left / (2 * std::max<uint64_t>(1, share.workers));
-  return std::clamp<uint64_t>(std::min(in_time, fair), share.slots,
-                              std::max<uint64_t>(share.slots, kMostAtOnce));
+  return std::clamp<uint64_t>(std::min(in_time, fair), 1, kMostAtOnce);
 }
 
 }  // namespace minke::farm

@@ -23,9 +23,9 @@ uint64_t cut_off_mark(uint64_t done);
 // The run time (any unit) above which lie the longest eighth of these, which are at least one.
 uint64_t longest_eighth(std::vector<uint64_t> run_times);
 
-// Chooses how many cases a worker takes at once, so that it asks for more about once in `pace_us`: one for
-// each of its slots where they take longer. At the end of a table nobody takes more than its share of what is
-// left.
+// Chooses how many cases a worker takes at once, so that it asks for more about once in `pace_us`: one where
+// they take longer, for what it takes and does not start nobody else can. At the end of a table nobody takes
+// more than its share of what is left.
 struct Share {
   uint64_t mean_run_us = 0;  // of its cases so far; 0: not known
   uint32_t slots = 1;

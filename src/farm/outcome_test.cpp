@@ -93,9 +93,9 @@ TEST(CutOff, IsAboveAllButTheLongestEighth) {
   EXPECT_EQ(cut_off_mark(31), 16u);
 }
 
-TEST(Share, IsOneForEachSlotOfLongCasesAndMoreOfShortOnes) {
-  EXPECT_EQ(cases_at_once({.mean_run_us = 0, .slots = 4, .workers = 1, .left = 1000}), 4u);
-  EXPECT_EQ(cases_at_once({.mean_run_us = 60'000'000, .slots = 4, .workers = 1, .left = 1000}), 4u);
+TEST(Share, IsOneOfLongCasesAndMoreOfShortOnes) {
+  EXPECT_EQ(cases_at_once({.mean_run_us = 0, .slots = 4, .workers = 1, .left = 1000}), 1u);
+  EXPECT_EQ(cases_at_once({.mean_run_us = 60'000'000, .slots = 4, .workers = 1, .left = 1000}), 1u);
   EXPECT_EQ(cases_at_once({.mean_run_us = 1000, .slots = 2, .workers = 2, .left = 100'000}), 2000u);
   EXPECT_EQ(cases_at_once({.mean_run_us = 1000, .slots = 2, .workers = 5, .left = 100}), 10u);
 }
