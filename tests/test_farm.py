@@ -136,7 +136,7 @@ def test_what_is_killed_runs_again(cluster, victim):
     assert results(cluster)[0]["attempts"] == "2"
 
 
-def test_the_farms_own_process_may_die(cluster):
+def test_a_farm_needs_nobody_who_watches_it(cluster):
     farm(cluster, table(cluster, ["sleep 0.05"] * 60), "--jobs=2", "--detach")
     poll(lambda: len([row for row in results(cluster) if row["state"] == "ok"]) == 60, 60, "the end")
 

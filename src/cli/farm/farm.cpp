@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <ctime>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -115,8 +116,9 @@ uint32_t at_once_of(const farm::Ledger& ledger) {
 // Follows a farm: submits what it lacks, until nothing of it runs or waits.
 class Driver {
  public:
-  Driver(OpenFarm& farm, engine::Engine& cluster) : farm_(farm), cluster_(cluster) {
-    const auto self = cluster.identity();
+  Driver(OpenFarm& farm, std::unique_ptr<engine::Engine> cluster)
+      : farm_(farm), cluster_(std::move(cluster)) {
+    const auto self = cluster_->identity();
     is_slurm_ = self && self->product == "Slurm";
   }
 
@@ -131,7 +133,7 @@ class Driver {
   Status tend();
 
   OpenFarm& farm_;
-  engine::Engine& cluster_;
+  std::unique_ptr<engine::Engine> cluster_;
   bool is_slurm_ = false, is_sized_ = false;
   int64_t began_ = std::time(nullptr);
 };
@@ -143,7 +145,7 @@ Status Driver::submit(uint32_t jobs, uint32_t minutes, const farm::Wish& wish) {
     order.level = wish.level;
     order.other_than = wish.other_than;
     order.minutes = minutes;
-    const auto job = farming::submit_jobs(cluster_, farm_.journal, order);
+    const auto job = farming::submit_jobs(*cluster_, farm_.journal, order);
     if (!job) return failure(job.error());
     std::fprintf(stderr, "minke farm: job %u: %u %s%s\n", *job, order.jobs, order.jobs == 1 ? "job" : "jobs",
                  wish.level > 0 ? " with more memory" : "");
@@ -159,7 +161,7 @@ uint32_t Driver::jobs_for(const farm::Wish& wish) const {
 }
 
 Status Driver::begin() {
-  const auto jobs = farming::follow_jobs(cluster_, farm_.journal, farm_.settings.rule);
+  const auto jobs = farming::follow_jobs(*cluster_, farm_.journal, farm_.settings.rule);
   if (!jobs) return failure(jobs.error());
   is_sized_ = farm_.settings.jobs > 0 || !farm_.journal.ledger().submissions().empty();
   for (const farm::Wish& wish : farm::wishes(farm_.journal.ledger(), jobs->present)) {
@@ -182,7 +184,7 @@ Status Driver::grow() {
   needs.cases = now->left;
   needs.at_once = at_once_of(farm_.journal.ledger());
   const farm::Size size =
-      farm::size_farm(needs, means_of(cluster_, needs.at_once * farm_.settings.cpus_per_case));
+      farm::size_farm(needs, means_of(*cluster_, needs.at_once * farm_.settings.cpus_per_case));
   std::string why;
   for (const std::string& reason : size.reasons) why += (why.empty() ? "" : "; ") + reason;
   std::fprintf(stderr, "minke farm: %s\n", why.c_str());
@@ -191,7 +193,7 @@ Status Driver::grow() {
 }
 
 Status Driver::tend() {
-  const auto jobs = farming::follow_jobs(cluster_, farm_.journal, farm_.settings.rule);
+  const auto jobs = farming::follow_jobs(*cluster_, farm_.journal, farm_.settings.rule);
   if (!jobs) return failure(jobs.error());
   for (const farm::Wish& wish : farm::wishes(farm_.journal.ledger(), jobs->present))
     if (const Status done = submit(jobs_for(wish), kFirstMinutes, wish); !done) return done;
@@ -211,8 +213,9 @@ Status Driver::watch() {
     const bool over =
         now->stopped ? now->workers == 0 : now->ok + now->failed >= now->cases && now->workers == 0;
     if (over) return {};
-    if (!is_sized_)
-      if (const Status done = grow(); !done) return done;
+    if (!is_sized_) {
+      if (const Status done = grow(); !done) report.say(done.error().message);
+    }
     // A controller is not asked more than once in 30 s; sooner where all workers are gone and cases are left.
     const auto pause = std::chrono::seconds(is_slurm_                                       ? 30
                                             : now->workers == 0 && now->left == left_before ? 2
@@ -220,7 +223,10 @@ Status Driver::watch() {
     if (steady_clock::now() - tended >= pause) {
       tended = steady_clock::now();
       left_before = now->left;
-      if (const Status done = tend(); !done) report.say(done.error().message);
+      if (const Status done = tend(); !done) {
+        report.say(done.error().message);
+        if (auto again = engine::open()) cluster_ = std::move(*again);  // its daemon may have died
+      }
     }
     const auto cost = steady_clock::now() - began;
     std::this_thread::sleep_for(std::max<steady_clock::duration>(std::chrono::milliseconds(200), 20 * cost));
@@ -228,9 +234,9 @@ Status Driver::watch() {
 }
 
 int follow(OpenFarm& farm, bool detach) {
-  const auto cluster = engine::open();
+  auto cluster = engine::open();
   if (!cluster) return complain(cluster.error());
-  Driver driver(farm, **cluster);
+  Driver driver(farm, std::move(*cluster));
   if (const Status begun = driver.begin(); !begun) return complain(begun.error());
   if (detach) return 0;
   if (const Status watched = driver.watch(); !watched) return complain(watched.error());
