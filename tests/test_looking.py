@@ -266,6 +266,12 @@ def test_clusters_have_names(cluster):
         done = cluster.run(command, "-M", "elsewhere")
         assert done.returncode == 1 and done.stdout == ""
         assert done.stderr.splitlines()[0] == f"{command}: error: No cluster 'elsewhere' known by database."
+    job = cluster.submit("true", "--hold")
+    for command in (("scancel", job), ("scontrol", "release", job), ("scontrol", "show", "job", job)):
+        for done in (cluster.run(command[0], "-M", "elsewhere", *command[1:]), cluster.run(*command, env={"SLURM_CLUSTERS": "elsewhere"})):
+            assert done.returncode == 1 and done.stdout == "" and f"{command[0]}: error: No cluster 'elsewhere' known by database." in done.stderr, (command, done)
+    assert cluster.run("squeue", "-h", "-j", job, "-o", "%r", check=0).stdout == "JobHeldUser\n"
+    cluster.run("scancel", "-M", "minke", job, check=0)
     assert cluster.run("squeue", env={"SLURM_CLUSTERS": "elsewhere"}).returncode == 1
     assert cluster.run("sacct", "-n", "-M", "elsewhere", check=0).stdout == ""
 

@@ -13,6 +13,7 @@
 #include "api/field.pb.h"
 #include "api/job_filter.pb.h"
 #include "api/updates.pb.h"
+#include "cli/clusters.h"
 #include "cli/commands.h"
 #include "cli/described_commands.h"
 #include "cli/read_command.h"
@@ -41,7 +42,7 @@ struct Options {
   bool quiet = false;
   bool verbose = false;
   bool interactive = false;
-  std::optional<std::string> admin_comment;
+  std::optional<std::string> admin_comment, clusters;
 };
 using options::Given;
 using enum options::ArgumentKind;
@@ -165,7 +166,8 @@ constexpr options::Row<Options> kRows[] = {
     {{"hurry", 'H', kNone, "", "accepted"}, kIgnored},
     {{"interactive", 'i', kNone, "", "require response from user for each job", "", "SCANCEL_INTERACTIVE"},
      flag<&Options::interactive>},
-    {{"clusters", 'M', kRequired, "names", "accepted"}, kIgnored},
+    {{"clusters", 'M', kRequired, "names", "cluster to issue commands to", "", "SLURM_CLUSTERS"},
+     clusters<&Options::clusters>},
     {{"me", '\0', kNone, "", "act only on jobs of the user who asks"}, me},
     {{"name", 'n', kRequired, "job_name", "act only on jobs with this name", "", "SCANCEL_NAME"}, kNames},
     {{"jobname", '\0', kRequired}, kNames},
@@ -384,6 +386,7 @@ int scancel_main(int argc, char** argv) {
   if (!ids) return complain(ids.error().message);
   auto cluster = engine::open();
   if (!cluster) return complain(cluster.error().message);
+  if (!check_clusters(**cluster, "scancel", options.clusters)) return 1;
   if (ids->empty() && !options.interactive && !options.verbose && !options.admin_comment)
     return send(**cluster, options, options.request);
   const bool any_step =

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/clusters.h"
 #include "cli/commands.h"
 #include "cli/described_commands.h"
 #include "cli/document_output.h"
@@ -15,6 +16,8 @@
 #include "cli/scontrol/commands.h"
 #include "cli/scontrol/document.h"
 #include "cli/slurm_programs.h"
+#include "engine/engine.h"
+#include "engine/open.h"
 #include "text/number.h"
 #include "view/output.h"
 
@@ -96,6 +99,7 @@ int read_commands(Scontrol& scontrol) {
 struct Arguments {
   Scontrol scontrol;
   std::optional<view::DocumentFormat> document;
+  std::optional<std::string> clusters;
 };
 
 std::optional<int> details(Arguments& arguments, const Given&) {
@@ -129,8 +133,9 @@ constexpr auto kIgnored = &options::ignored<Arguments>;  // of several clusters
 // Columns: see options::Option.
 constexpr options::Row<Arguments> kRows[] = {
     {{"all", 'a', kNone, "", "equivalent to \"all\" command", "", "SCONTROL_ALL"}, show_all<true>},
-    {{"cluster", '\0', kRequired}, kIgnored},
-    {{"clusters", 'M', kRequired}, kIgnored},
+    {{"cluster", '\0', kRequired}, clusters<&Arguments::clusters>},
+    {{"clusters", 'M', kRequired, "names", "cluster to issue commands to", "", "SLURM_CLUSTERS"},
+     clusters<&Arguments::clusters>},
     {{"details", 'd', kNone, "", "equivalent to \"details\" command"}, details},
     {{"federation", '\0', kNone}, kIgnored},
     {{"future", 'F', kNone}, options::ignored<Arguments, 1>},
@@ -205,6 +210,11 @@ int scontrol_main(int argc, char** argv) {
   const std::vector<std::string>& words = read.operands;
   if (!is_minkes_own(words)) {
     if (const auto ended = become_slurm_program_for_this("scontrol", argv)) return *ended;
+  }
+  if (arguments.clusters) {
+    const auto cluster = engine::open();
+    if (!cluster) return view::print_error("scontrol", cluster.error().message), 1;
+    if (!check_clusters(**cluster, "scontrol", arguments.clusters)) return 1;
   }
   if (words.empty()) return read_commands(arguments.scontrol);
   if (text::equals_ignoring_case(words[0], "help"))
