@@ -5,6 +5,7 @@
 #include "api/daemon.pb.h"
 #include "cli/cluster_commands.h"
 #include "cli/doctor.h"
+#include "cli/own_cluster.h"
 #include "cli/repair.h"
 #include "cli/subcommands/subcommands.h"
 #include "cli/systemd_units.h"
@@ -25,7 +26,11 @@ void add_up(CLI::App& app, int& exit_code) {
   command->add_flag("--print-units", options->print_units,
                     "print the units that have systemd start a shared cluster");
   command->callback([options, &exit_code] {
-    exit_code = options->print_units ? print_systemd_units() : up(options->shared, options->prepare_only);
+    if (options->print_units) {
+      exit_code = print_systemd_units();
+    } else {
+      exit_code = means_own_cluster() ? up(options->shared, options->prepare_only) : 1;
+    }
   });
 }
 
@@ -62,15 +67,20 @@ void add_doctor(CLI::App& app, int& exit_code) {
   command->add_flag("--json", options->json, "as JSON");
   command->add_flag("--repair", options->repair,
                     "make a sound database of a damaged one; the daemon is down");
-  command->callback(
-      [options, &exit_code] { exit_code = options->repair ? repair_database() : doctor(options->json); });
+  command->callback([options, &exit_code] {
+    if (!options->repair) {
+      exit_code = doctor(options->json);
+    } else {
+      exit_code = means_own_cluster() ? repair_database() : 1;
+    }
+  });
 }
 
 void add_backup(CLI::App& app, int& exit_code) {
   const auto file = std::make_shared<std::string>();
   auto* command = app.add_subcommand("backup", "a copy of the cluster's database, also while it runs");
   command->add_option("FILE", *file, "the copy; there must be no such file yet")->required();
-  command->callback([file, &exit_code] { exit_code = back_up_database(*file); });
+  command->callback([file, &exit_code] { exit_code = means_own_cluster() ? back_up_database(*file) : 1; });
 }
 
 void add_log(CLI::App& app, int& exit_code) {
@@ -83,7 +93,8 @@ void add_log(CLI::App& app, int& exit_code) {
   command->add_flag("-f,--follow", options->follow, "go on as it grows");
   command->add_option("-n,--lines", options->lines, "how many of the last lines")
       ->check(CLI::Range(0, 1000000000));
-  command->callback([options, &exit_code] { exit_code = log(options->follow, options->lines); });
+  command->callback(
+      [options, &exit_code] { exit_code = means_own_cluster() ? log(options->follow, options->lines) : 1; });
 }
 
 }  // namespace

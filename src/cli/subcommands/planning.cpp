@@ -5,6 +5,7 @@
 
 #include "cli/accounting.h"
 #include "cli/estimate.h"
+#include "cli/own_cluster.h"
 #include "cli/simulate.h"
 #include "cli/storage/storage.h"
 #include "cli/subcommands/subcommands.h"
@@ -32,7 +33,7 @@ void add_import(CLI::App& accounting, int& exit_code) {
   const auto dumps = std::make_shared<std::vector<std::string>>();
   auto* command = accounting.add_subcommand("import", "take in what sacct -P printed, of Slurm or of Minke");
   command->add_option("file", *dumps, "plain or gzipped; -: standard input")->required();
-  command->callback([dumps, &exit_code] { exit_code = import_accounting(*dumps); });
+  command->callback([dumps, &exit_code] { exit_code = means_own_cluster() ? import_accounting(*dumps) : 1; });
 }
 
 void add_export(CLI::App& accounting, int& exit_code) {
@@ -41,14 +42,16 @@ void add_export(CLI::App& accounting, int& exit_code) {
   command->add_option("file", options->file, "default: standard output");
   command->add_option("--since", options->since, "jobs that ended then or later: 2026-04-01");
   command->add_option("--until", options->until, "jobs submitted until then");
-  command->callback([options, &exit_code] { exit_code = export_accounting(*options); });
+  command->callback(
+      [options, &exit_code] { exit_code = means_own_cluster() ? export_accounting(*options) : 1; });
 }
 
 void add_purge(CLI::App& accounting, int& exit_code) {
   const auto before = std::make_shared<std::string>();
   auto* command = accounting.add_subcommand("purge", "forget what ended long ago");
   command->add_option("--before", *before, "2025-04-01, now-365days")->required();
-  command->callback([before, &exit_code] { exit_code = purge_accounting(*before); });
+  command->callback(
+      [before, &exit_code] { exit_code = means_own_cluster() ? purge_accounting(*before) : 1; });
 }
 
 void add_accounting(CLI::App& app, int& exit_code) {

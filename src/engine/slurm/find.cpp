@@ -33,7 +33,16 @@ bool is_cluster(const std::string& home) {
          is_there(os::configuration_path(home)) || is_there(os::slurm_conf_path(home));
 }
 
-// Where a Slurm's client finds its configuration; empty: nowhere on this machine.
+// An executable squeue there that is none of Minke's links.
+bool has_commands(const std::string& directory) {
+  const std::string candidate = directory + "/squeue";
+  char target[PATH_MAX];
+  return ::access(candidate.c_str(), X_OK) == 0 &&
+         (::realpath(candidate.c_str(), target) == nullptr || !std::string_view(target).ends_with("/minke"));
+}
+
+// Where a Slurm's client finds its configuration; empty: nowhere on this machine. `commands`: empty where
+// they are not known.
 std::string client_configuration(const std::string& commands) {
   if (std::string given = from_environment("SLURM_CONF"); !given.empty()) return given;
   // As distributions and sites have it; and what a daemon keeps where the cluster has no files on its nodes.
@@ -80,16 +89,26 @@ std::string commands_on_path() {
   const std::string path = from_environment("PATH");
   for (const std::string_view directory : text::split(path, ':')) {
     if (directory.empty() || directory.front() != '/') continue;
-    const std::string candidate = std::string(directory) + "/squeue";
-    if (::access(candidate.c_str(), X_OK) != 0) continue;
-    // A Minke's links are no real Slurm.
-    char target[PATH_MAX];
-    if (::realpath(candidate.c_str(), target) != nullptr && std::string_view(target).ends_with("/minke"))
-      continue;
-    return std::string(directory);
+    if (has_commands(std::string(directory))) return std::string(directory);
   }
   return {};
 }
+
+namespace {
+
+// On PATH; where there is a configuration of Slurm's, in the usual places, too: a crontab's PATH is short,
+// and a cluster of Minke's own must not come of that.
+std::string find_commands() {
+  std::string directory = commands_on_path();
+  if (!directory.empty() || client_configuration("").empty()) return directory;
+  for (const char* usual : {"/usr/bin", "/usr/local/bin", "/opt/slurm/bin", "/usr/local/slurm/bin",
+                            "/cm/shared/apps/slurm/current/bin"}) {
+    if (has_commands(usual)) return usual;
+  }
+  return {};
+}
+
+}  // namespace
 
 Result<std::optional<Found>> find_slurm() {
   using config::ClusterEngine;
@@ -106,7 +125,7 @@ Result<std::optional<Found>> find_slurm() {
   if (own) return std::nullopt;
   Found found;
   found.period = std::chrono::seconds(choice.period_seconds);
-  found.place.directory = commands_on_path();
+  found.place.directory = find_commands();
   found.place.cluster = choice.name;
   found.place.rest = choice.rest;
   found.place.agent_port = choice.agent_port;
