@@ -53,7 +53,7 @@ bool is_no_answer(const Error& error) {
 }
 
 bool is_shown(const model::JobRecord& job, const api::JobFilter& filter, const JobMatcher& matcher) {
-  if (!matcher.selected(job) || !matcher.passes(job)) return false;
+  if (!matcher.touches(job) || !matcher.passes(job)) return false;
   if (filter.all_states()) return true;
   if (!filter.states().empty()) return matcher.has_state(job.state());
   return job.completing() || job.state() <= model::JOB_SUSPENDED;

@@ -92,6 +92,11 @@ bool JobMatcher::touches(const Job& job) const {
   return selected(job) || (viewer_.sees(job.uid) && job.array && named_.contains(job.array_job_id));
 }
 
+bool JobMatcher::touches(const JobRecord& record) const {
+  return selected(record) ||
+         (viewer_.sees(record.uid()) && record.has_array_pending() && named_.contains(record.array_job_id()));
+}
+
 bool JobMatcher::passes(const JobRecord& record) const {
   // A waiting job may have a list of partitions: one match is enough.
   const auto in_partition = [&] {

@@ -55,6 +55,7 @@ class JobMatcher {
   bool selected(const model::JobRecord& record) const;
   // The same, or true if the filter names one of its waiting tasks.
   bool touches(const Job& job) const;
+  bool touches(const model::JobRecord& record) const;
   // Whether the sender may see this user's jobs and the filter selects them.
   bool is_of(uint32_t uid) const { return viewer_.sees(uid) && uids_.admit(uid); }
   // Whether a job from Queries::full_record() passes all of the filter except job ids and states.
