@@ -30,6 +30,7 @@ int complain(const std::string& message) {
 
 model::JobRecord with_clues(engine::Engine& cluster, model::JobRecord ended) {
   engine::add_end_clues(cluster, ended);
+  engine::add_output(cluster, ended);
   return ended;
 }
 
@@ -38,6 +39,7 @@ void report(engine::Engine& cluster, const api::AccountedJob& accounted,
             const view::DisplayContext& context) {
   api::AccountedJob ended = accounted;
   engine::add_end_clues(cluster, *ended.mutable_job());
+  engine::add_output(cluster, *ended.mutable_job());
   view::write_out(view::why_ended_report(ended.job(), context, helpers::details_of_end(ended)));
 }
 
@@ -63,6 +65,20 @@ int report_array(engine::Engine& cluster, const engine::AccountingRecords& found
                   "\n\nThe first of them:\n");
   report(cluster, *first, context);
   return 0;
+}
+
+// Where the accounting record does not answer: what the queue still has of a job that has ended. Whether it
+// has any.
+bool report_of_queue(engine::Engine& cluster, const api::JobFilter& filter, bool json,
+                     view::DisplayContext& context) {
+  const std::vector<model::JobRecord> known = engine::ended_in_queue(cluster, filter, context.now);
+  for (const model::JobRecord& one : known) {
+    api::AccountedJob ended;
+    *ended.mutable_job() = one;
+    json ? view::write_out(view::why_ended_json(with_clues(cluster, one), context))
+         : report(cluster, ended, context);
+  }
+  return !known.empty();
 }
 
 // Of an array that is not over: what became of the tasks that have ended.
@@ -104,6 +120,7 @@ int why(const std::string& job, bool json) {
   }
   if (answer.error().code != model::kInvalidJobId) return complain(answer.error().message);
   const auto found = engine::fetch_accounting(**cluster, query);
+  if (!found && report_of_queue(**cluster, query.filter(), json, context)) return 0;
   if (!found && found.error().code != model::kInvalidJobId) return complain(found.error().message);
   if (!found || found->records.empty()) return complain("there is no job " + job);
   context.now = found->now != 0 ? found->now : std::time(nullptr);

@@ -9,7 +9,9 @@
 #include <string_view>
 #include <utility>
 
+#include "api/job_filter.pb.h"
 #include "engine/engine.h"
+#include "engine/fetch.h"
 #include "model/job_record.pb.h"
 #include "model/job_state.pb.h"
 #include "text/number.h"
@@ -71,6 +73,30 @@ void add_end_clues(Engine& cluster, model::JobRecord& job) {
     job.set_reason_detail(std::move(missing));
   } else if (std::string python = missing_python(cluster, job); !python.empty()) {
     job.set_reason_detail(std::move(python));
+  }
+}
+
+std::vector<model::JobRecord> ended_in_queue(Engine& cluster, const api::JobFilter& filter, int64_t& now) {
+  std::vector<model::JobRecord> ended;
+  const auto known = fetch_jobs(cluster, filter);
+  if (!known) return ended;
+  for (const model::JobRecord* one : known->records)
+    if (one->state() >= model::JOB_COMPLETE) ended.push_back(*one);
+  if (!ended.empty()) now = known->now;
+  return ended;
+}
+
+void add_output(Engine& cluster, model::JobRecord& job) {
+  if (!job.stdout_path().empty() || job.spec().interactive()) return;
+  api::JobFilter filter;
+  filter.set_all_states(true);
+  filter.add_jobs()->set_job_id(job.job_id());
+  const auto known = fetch_jobs(cluster, filter);
+  if (!known) return;
+  for (const model::JobRecord* one : known->records) {
+    if (one->job_id() != job.job_id() || one->restarts() != job.restarts()) continue;
+    job.set_stdout_path(one->stdout_path());
+    job.set_stderr_path(one->stderr_path());
   }
 }
 

@@ -232,6 +232,7 @@ Result<Reply> show_why(Call& call) {
   model::JobRecord job = found->accounted.job();
   if (!view::is_finished(job.state())) return failure(ability ? Error{0, "not known"} : ability.error());
   engine::add_end_clues(call.cluster, job);
+  engine::add_output(call.cluster, job);
   context.now = found->now;
   return Reply{.body = view::why_ended_json(job, context)};
 }

@@ -68,6 +68,9 @@ std::string hold_words(const JobRecord& job) {
            std::to_string(job.job_id());
   if (job.priority() != 0 && !job.reason_detail().empty())
     return "It is held until there is less on the disk: " + job.reason_detail() + ".";
+  // On a real Slurm minke agent holds such jobs, and says so there.
+  if (job.spec().admin_comment().starts_with("DiskQuotaExceeded"))
+    return "It is held until there is less on the disk: " + job.spec().admin_comment() + ".";
   return "It is held by an administrator" +
          (job.reason_detail().empty() ? std::string() : " (" + job.reason_detail() + ")") +
          "; only they can release it.";
@@ -89,19 +92,39 @@ std::string priority_words(const api::ExplainJobReply& reply) {
          std::to_string(reply.job().priority()) + ".";
 }
 
-// Why suitable nodes are unavailable: the reason's detail tells the kind.
+// Why suitable nodes are unavailable: the reason's detail tells the kind. A real Slurm says
+// "ReqNodeNotAvail, UnavailableNodes:n[1-2]".
 std::string unavailable_nodes_words(const JobRecord& job) {
+  constexpr std::string_view kSlurmsNames = "UnavailableNodes:";
   const std::string& detail = job.reason_detail();
+  if (const size_t at = detail.find(kSlurmsNames); at != std::string::npos) {
+    const std::string names = detail.substr(at + kSlurmsNames.size());
+    return "Nodes that it needs are down or drained" + (names.empty() ? "" : ": " + names) + ".";
+  }
   if (const size_t at = detail.find("the launcher "); at != std::string::npos)
     return "Nothing starts: " + detail.substr(at) + ". More: minke doctor, minke log.";
   if (detail.find("maintenance") != std::string::npos)
     return "Nodes that it needs are reserved for maintenance before it could end.";
+  // So a real Slurm says of nodes that are drained, too.
+  if (detail.find("May be reserved") != std::string::npos)
+    return "Nodes that it needs are drained, or reserved for others before it could end.";
   if (detail.find("eserved") != std::string::npos)
     return "Nodes that it needs are reserved for others before it could end.";
   if (const size_t comma = detail.find(", "); comma != std::string::npos)
     return "It could start, but cannot be launched for now: " + detail.substr(comma + 2) +
            ". It is tried again by itself.";
   return "Nodes that it needs are down or drained.";
+}
+
+// Of a limit that only its name is known of, as a real Slurm tells it: where the limits can be seen.
+std::string named_limit_words(const JobRecord& job) {
+  const std::string reason(reason_text(job));
+  if (reason.starts_with("Assoc"))
+    return "A limit of its account holds it up, or of its user there (" + reason +
+           "). The limits: sacctmgr show assoc where account=" + job.account();
+  if (reason.starts_with("QOS"))
+    return "A limit of its QOS holds it up (" + reason + "). The limits: sacctmgr show qos " + job.qos();
+  return "It waits because of " + reason + ".";
 }
 
 std::string waits_for(const api::ExplainJobReply& reply, const DisplayContext& context) {
@@ -147,7 +170,7 @@ std::string waits_for(const api::ExplainJobReply& reply, const DisplayContext& c
     default:
       if (!reply.limit().empty())
         return "A limit holds it up (" + std::string(reason_text(job)) + "). " + reply.limit() + ".";
-      return "It waits because of " + std::string(reason_text(job)) + ".";
+      return named_limit_words(job);
   }
 }
 
@@ -293,7 +316,8 @@ std::string ended_words(const JobRecord& job) {
       return "It used more memory than it had asked for. Ask for more with --mem.";
     case JOB_DEADLINE:
       return "It could not be done before its deadline.";
-    case JOB_FAILED:
+    case JOB_FAILED: {
+      const std::string& output = job.stderr_path().empty() ? job.stdout_path() : job.stderr_path();
       if (signal != 0)
         return "Signal " + std::to_string(signal) + " (" + text::signal_name(static_cast<uint32_t>(signal)) +
                ") ended it.";
@@ -303,8 +327,8 @@ std::string ended_words(const JobRecord& job) {
                         ")"
               : code == 126 ? std::string(" (a command could not be executed)")
                             : std::string()) +
-             ". What it wrote says more: " +
-             (job.stderr_path().empty() ? job.stdout_path() : job.stderr_path());
+             "." + (output.empty() ? "" : " What it wrote says more: " + output);
+    }
     default:
       return "It ended as " + std::string(state_text(job)) + ".";
   }

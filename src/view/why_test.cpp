@@ -44,12 +44,30 @@ TEST_F(Why, NodesThatCannotBeHad) {
             "Nodes that it needs are reserved for others before it could end.\n");
   EXPECT_EQ(waits_for_nodes("n1, no space left"),
             "It could start, but cannot be launched for now: no space left. It is tried again by itself.\n");
+  EXPECT_EQ(waits_for_nodes("ReqNodeNotAvail, UnavailableNodes:n[1-2]"),
+            "Nodes that it needs are down or drained: n[1-2].\n");
+  EXPECT_EQ(waits_for_nodes("ReqNodeNotAvail, UnavailableNodes:"),
+            "Nodes that it needs are down or drained.\n");
+  EXPECT_EQ(waits_for_nodes("ReqNodeNotAvail, May be reserved for other job"),
+            "Nodes that it needs are drained, or reserved for others before it could end.\n");
   EXPECT_EQ(waits_for_nodes(""), "Nodes that it needs are down or drained.\n");
 }
 
 TEST_F(Why, HeldAndLimitedJobs) {
   EXPECT_EQ(waits(model::WAIT_HELD_USER), "It is held. To let it go: scontrol release 7\n");
+  job().mutable_spec()->set_admin_comment("DiskQuotaExceeded: 5 of 3 files in /scratch");
+  EXPECT_EQ(waits(model::WAIT_HELD),
+            "It is held until there is less on the disk: DiskQuotaExceeded: 5 of 3 files in /scratch.\n");
   EXPECT_EQ(waits(model::WAIT_NO_REASON), "It has just been submitted, or is about to start.\n");
+  job().set_account("physics");
+  job().set_qos("long");
+  EXPECT_EQ(
+      waits(model::ASSOC_GRP_CPU),
+      "A limit of its account holds it up, or of its user there (AssocGrpCpuLimit). The limits: sacctmgr "
+      "show assoc where account=physics\n");
+  EXPECT_EQ(waits(model::QOS_MAX_JOBS_PER_USER),
+            "A limit of its QOS holds it up (QOSMaxJobsPerUserLimit). The limits: sacctmgr show qos long\n");
+  EXPECT_EQ(waits(model::FAIL_SYSTEM), "It waits because of SystemFailure.\n");
   reply_.set_limit("root may run one job");
   EXPECT_EQ(waits(model::QOS_MAX_JOBS_PER_USER),
             "A limit holds it up (QOSMaxJobsPerUserLimit). root may run one job.\n");

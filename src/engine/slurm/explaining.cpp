@@ -18,6 +18,7 @@
 #include "model/error.h"
 #include "model/job_record.pb.h"
 #include "sched/world.h"
+#include "text/number.h"
 
 namespace minke::engine::slurm {
 namespace {
@@ -51,6 +52,23 @@ bool holds_untold_devices(const model::JobRecord& job) {
   const bool told = std::any_of(job.nodes().begin(), job.nodes().end(),
                                 [](const model::NodeAllocation& node) { return node.gres_size() > 0; });
   return !told && job.tres_gres_size() > 0;
+}
+
+// Whether everybody is shown all jobs.
+bool shows_all_jobs(const api::ConfigReply& configuration) {
+  for (const api::Field& one : configuration.values()) {
+    if (one.name() != "PrivateData") continue;
+    const auto hidden = text::split(one.value(), ',');
+    return std::find(hidden.begin(), hidden.end(), "jobs") == hidden.end();
+  }
+  return false;
+}
+
+// What jobs hold on it is said by the jobs alone. The node's own sums are of another moment.
+void forget_sums(model::NodeRecord& node) {
+  node.clear_allocated_cpus();
+  node.clear_allocated_memory_mib();
+  node.clear_allocated_gres();
 }
 
 constexpr const char* kNotShown =
@@ -171,6 +189,8 @@ Result<api::ExplainJobReply> SlurmEngine::explain(const api::ExplainJobRequest& 
     add_history(*records, notes);
     const std::vector<model::NodeRecord> all_nodes = records->nodes;
     const std::vector<model::PartitionRecord> all_partitions = records->partitions;
+    if (const auto known = configuration(); known && shows_all_jobs(*known))
+      std::for_each(records->nodes.begin(), records->nodes.end(), forget_sums);
     const auto world = sched::World::build(std::move(*records), now);
     if (!world) return failure(world.error());
     if (!slurm::explain(*world, request.job(), reply)) return failure(unknown);

@@ -3,6 +3,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdlib>
 #include <ctime>
 #include <string>
 #include <tuple>
@@ -157,7 +159,7 @@ Status SlurmEngine::recorded(const api::QueryAccountingRequest& request,
   return give();
 }
 
-Result<std::string> SlurmEngine::script(uint32_t job_id) {
+Result<std::string> SlurmEngine::ask_script(uint32_t job_id) const {
   // Of a job in the queue from slurmctld; of one that has ended, where the cluster keeps scripts, from
   // slurmdbd.
   auto script = programs_.text({"scontrol", "write", "batch_script", std::to_string(job_id), "-"});
@@ -169,6 +171,40 @@ Result<std::string> SlurmEngine::script(uint32_t job_id) {
   if (begin != std::string::npos) kept = stored->substr(begin + 1);
   if (kept.empty() || kept.starts_with("NONE")) return script;
   return kept;
+}
+
+// Kept, as all that slurmctld is asked for: a few files take turns. Parts: the job, a failure's code or -1,
+// the script or the failure.
+Result<std::string> SlurmEngine::script(uint32_t job_id) {
+  constexpr uint32_t kScriptsKept = 16;
+  const std::string kind = "script-" + std::to_string(job_id % kScriptsKept), own = std::to_string(job_id);
+  std::vector<std::string> parts;
+  const auto get = [&] {
+    parts.clear();
+    return answers_.get({.kind = kind,
+                         .ask = [&](const SharedAnswers::TakePart& give) -> Status {
+                           const auto told = ask_script(job_id);
+                           if (!told && told.error().code == ECONNREFUSED) return failure(told.error());
+                           if (const Status given = give(own); !given) return given;
+                           const int code = told ? -1 : told.error().code;
+                           if (const Status given = give(std::to_string(code)); !given) return given;
+                           return give(told ? *told : told.error().message);
+                         },
+                         .period = [this] { return period(); }},
+                        [&](std::string_view part) -> Status {
+                          parts.emplace_back(part);
+                          return {};
+                        });
+  };
+  auto got = get();
+  if (got && (parts.size() != 3 || parts[0] != own)) {
+    answers_.forget(kind);
+    got = get();
+  }
+  if (!got) return failure(got.error());
+  if (parts.size() != 3) return failure("what was kept of a script cannot be read", EIO);
+  if (parts[1] != "-1") return failure(Error{std::atoi(parts[1].c_str()), parts[2]});
+  return parts[2];
 }
 
 }  // namespace minke::engine::slurm

@@ -98,6 +98,7 @@ class SlurmEngine final : public Engine, public ExplanationAbility, public Measu
   Status keep_metrics(const api::KeepMetricsRequest& request) override;
 
  private:
+  Result<std::string> ask_script(uint32_t job_id) const;
   // accounting(): by time, and the newest first.
   Status recorded(const api::QueryAccountingRequest& request, const Take<api::AccountingReply>& take);
   Status newest(const api::QueryAccountingRequest& request, const Take<api::AccountingReply>& take);
