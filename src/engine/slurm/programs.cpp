@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -31,6 +32,13 @@ const std::vector<std::string>& environment() {
       "SCONTROL_FEDERATION", "SCONTROL_FUTURE", "SCONTROL_LOCAL", "SCONTROL_SIBLING", "SPRIO_FORMAT",
       "SPRIO_FEDERATION", "SPRIO_LOCAL", "SDIAG_ALL"};
   return kChanges;
+}
+
+// Times are seconds since the epoch in what these print. Where TZ is not set, the C library looks at
+// /etc/localtime for each of them.
+bool prints_only_seconds(const std::vector<std::string>& words) {
+  return words.front() == "squeue" ||
+         (words.front() == "scontrol" && std::find(words.begin(), words.end(), "show") != words.end());
 }
 
 struct Culprit {
@@ -155,11 +163,13 @@ bool Programs::has(const std::string& name) const {
 
 Status Programs::run(std::vector<std::string> words, const Read& read) const {
   const std::string name = words.front();
+  std::vector<std::string> changes = environment();
+  if (prints_only_seconds(words)) changes.emplace_back("TZ=UTC");
   words.front() = place_.directory + "/" + name;
   if (!has(name)) return failure("this cluster has no " + name + " in " + place_.directory, ENOENT);
   if (!place_.cluster.empty()) words.insert(words.begin() + 1, "--clusters=" + place_.cluster);
   auto output = os::ProgramOutput::start(
-      words, {.timeout = kPatience, .most_bytes = kMostBytes, .environment = environment()});
+      words, {.timeout = kPatience, .most_bytes = kMostBytes, .environment = std::move(changes)});
   if (!output) return failure(output.error());
   const Status taken = read(*output);
   if (!taken && (taken.error().code == ETIMEDOUT || taken.error().code == EFBIG)) return taken;

@@ -170,6 +170,8 @@ Result<api::SubmitReply> SlurmEngine::submit(api::SubmitRequest request) {
     return lacks("take heterogeneous jobs from here: submit with its own sbatch");
   if (request.spec().interactive())
     return lacks("give allocations to this command: use its own salloc and srun");
+  // Nothing has been sent while this is not known: there is no doubt then.
+  if (const auto known = version(); !known) return failure(known.error());
   const std::string mark = submission_mark(request.key());
   const int64_t began = std::time(nullptr);
   for (int attempt = 1;; ++attempt) {
