@@ -17,6 +17,7 @@
 #include "engine/embedded/watching/storage_keeping.h"
 #include "engine/slurm/agent.h"
 #include "engine/slurm/find.h"
+#include "engine/slurm/quota_holds.h"
 #include "engine/slurm/slurm_engine.h"
 #include "node/discovery.h"
 #include "os/event_loop.h"
@@ -103,6 +104,26 @@ void keep_storage(const config::Configuration& configuration) {
   }).detach();
 }
 
+// A cluster for one thread, which nobody shares answers with.
+Result<std::unique_ptr<engine::slurm::SlurmEngine>> own_cluster() {
+  auto found = engine::slurm::find_slurm();
+  if (!found) return failure(found.error());
+  if (!found->has_value())
+    return failure("no Slurm is meant here: set MINKE_CLUSTER=slurm where there is one", ENOENT);
+  return std::make_unique<engine::slurm::SlurmEngine>((*found)->place, (*found)->period,
+                                                      engine::slurm::SharedAnswers(""));
+}
+
+// In a thread, until the process ends.
+Status hold_by_quota(const config::Configuration& configuration, const std::string& directory) {
+  auto cluster = own_cluster();
+  if (!cluster) return failure(cluster.error());
+  std::thread([configuration, directory, owned = std::move(*cluster)] {
+    engine::slurm::QuotaHolds(*owned, configuration, directory).run();
+  }).detach();
+  return {};
+}
+
 }  // namespace
 
 int agent(const AgentCommand& command) {
@@ -122,16 +143,18 @@ int agent(const AgentCommand& command) {
     if (!uid) return complain(uid.error());
     options.sees_all.push_back(*uid);
   }
-  if (const auto configuration = storage_to_keep()) keep_storage(*configuration);
+  const auto storage = storage_to_keep();
+  if (storage) keep_storage(*storage);
   std::unique_ptr<engine::slurm::SlurmEngine> cluster;
   if (command.collect) {
-    auto found = engine::slurm::find_slurm();
-    if (!found) return complain(found.error());
-    if (!found->has_value())
-      return complain(Error{ENOENT, "no Slurm is meant here: set MINKE_CLUSTER=slurm where there is one"});
-    cluster = std::make_unique<engine::slurm::SlurmEngine>((*found)->place, (*found)->period,
-                                                           engine::slurm::SharedAnswers(""));
+    auto own = own_cluster();
+    if (!own) return complain(own.error());
+    cluster = std::move(*own);
     options.cluster = cluster.get();
+    if (storage && storage->storage.hold_jobs) {
+      if (const Status holds = hold_by_quota(*storage, command.directory); !holds)
+        return complain(holds.error());
+    }
   }
   return engine::slurm::run_agent(options);
 }

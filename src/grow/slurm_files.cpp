@@ -146,11 +146,6 @@ void note_what_is_left(const Configuration& config, const Grown& grown, Notes& n
         "carried");
   if (!config.proxy.allowed().empty() && !has_proxy(config, grown))
     notes.push_back("the proxy of offline jobs is not carried: no partition here is without a network");
-  if (!config.storage.profile.empty() && config.storage.hold_jobs)
-    notes.push_back(
-        "jobs of users over quota start: Slurm knows no quotas. Counting, purging and snapshots go on by "
-        "minke "
-        "agent on the head");
 }
 
 }  // namespace

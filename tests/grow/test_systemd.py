@@ -42,6 +42,21 @@ def jobs_without_a_network_reach_the_cluster_and_what_the_proxy_allows(head) -> 
     head.until("[ -z \"$(squeue -h)\" ] && ! nft list table inet minke_offline 2>/dev/null")
 
 
+def who_is_over_quota_waits_until_there_is_less(head) -> None:
+    """Only what the agent has held it releases."""
+    head.run("mkdir -p /srv/tiers/scratch/alice; dd if=/dev/zero of=/srv/tiers/scratch/alice/large bs=1M count=3 status=none; chown -R alice /srv/tiers/scratch/alice")
+    later = head.run("cd; sbatch --parsable --begin=now+1hour -o /dev/null --wrap true", user="alice").strip()
+    own = head.run("cd; sbatch --parsable --hold -o /dev/null --wrap true", user="alice").strip()
+    others = head.run("cd /; sbatch --parsable --begin=now+1hour -o /dev/null --wrap true", user="bob").strip()
+    head.until(f"scontrol show job {later} | grep -q Reason=JobHeldAdmin")
+    told = head.run(f"XDG_RUNTIME_DIR=$(mktemp -d) minke why {later}", user="alice")
+    assert "It is held until there is less on the disk: DiskQuotaExceeded: 3.00 MiB of " in told, told
+    head.run("rm /srv/tiers/scratch/alice/large")
+    head.until(f"scontrol show job {later} | grep -q Reason=BeginTime && ! scontrol show job {later} | grep -q DiskQuota")
+    assert head.run(f"squeue -h -j {own},{others} -o '%i %r' --sort=i").splitlines() == [f"{own} JobHeldUser", f"{others} BeginTime"]
+    head.run(f"scancel {later} {own} {others}")
+
+
 def services(machine) -> str:
     machine.until("! systemctl list-units --no-legend --state=activating | grep -q service")
     return machine.run(SERVICES)
@@ -52,7 +67,7 @@ def test_services_are_systemds_and_stand_as_before_after_undo(systemd_machines):
     for machine in (head, node):  # started by their packages, without a configuration
         machine.run("systemctl stop slurmd; systemctl reset-failed")
     hosts.start_minke(head, pathlib.Path(os.environ.get("MINKE", REPOSITORY / "build/minke")))
-    head.run("printf '[storage]\\nprofile = \"rorqual\"\\nroot = \"/srv/tiers\"\\npurge = true\\n' >>/etc/minke.toml; mkdir -p /srv/tiers")
+    head.run("printf '[storage]\\nprofile = \"rorqual\"\\nroot = \"/srv/tiers\"\\npurge = true\\ncount_interval = 1\\n[storage.scratch]\\nspace = \"1M\"\\n' >>/etc/minke.toml; mkdir -p /srv/tiers")
     # A partition without a network, with a proxy to one host; there is one outside of the cluster.
     outside = ["nsenter", "-t", str(systemd_machines.switch.pid), "-n"]
     subprocess.run([*outside, "sh", "-c", f"ip addr add {OUTSIDE}/24 dev br0"], check=True)
@@ -76,6 +91,7 @@ def test_services_are_systemds_and_stand_as_before_after_undo(systemd_machines):
     # What the daemon did for storage goes on.
     head.run("systemctl is-active minke-agent && systemctl is-enabled minke-agent")
     head.until("systemctl status minke-agent | grep -q ' storage-watch '")
+    who_is_over_quota_waits_until_there_is_less(head)
     head.run("scontrol update JobId=1 ReqNodeList=n1 && scontrol release 1")
     head.until("[ \"$(cat /home/alice/where)\" = n1 ]")
     with subprocess.Popen([*outside, "python3", "-m", "http.server", "80", "--bind", OUTSIDE, "--directory", str(systemd_machines.directory / "home")],

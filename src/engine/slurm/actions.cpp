@@ -1,5 +1,6 @@
 // SlurmEngine: what is done to jobs, each by the command of Slurm's that does it.
 #include <cerrno>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "api/job_filter.pb.h"
 #include "api/updates.pb.h"
 #include "engine/slurm/slurm_engine.h"
+#include "model/error.h"
 #include "model/job_state.pb.h"
 #include "text/job_id.h"
 #include "text/state.h"
@@ -68,11 +70,25 @@ Words scancel_words(const api::SignalRequest& request) {
 
 }  // namespace
 
+namespace {
+
+// "scontrol: Job is no longer pending for job 7": who says it, and of which job, the caller says itself.
+std::string plain_words(std::string words) {
+  for (const std::string_view name : {"scontrol: ", "scancel: "}) {
+    if (words.starts_with(name)) words.erase(0, name.size());
+  }
+  const size_t of_job = words.rfind(" for job ");
+  const bool ends_so =
+      of_job != std::string::npos && words.find_first_not_of("0123456789_+", of_job + 9) == std::string::npos;
+  return ends_so ? words.substr(0, of_job) : words;
+}
+
+}  // namespace
+
 Result<api::ActionReply> SlurmEngine::act(Words words, uint32_t changed) {
   const auto said = programs_.text(std::move(words));
-  answers_.forget("jobs");
-  answers_.forget("usage");
-  if (!said) return failure(said.error());
+  for (const char* kind : {"jobs", "nodes", "usage"}) answers_.forget(kind);
+  if (!said) return failure(Error{said.error().code, plain_words(said.error().message)});
   api::ActionReply reply;
   reply.set_changed(changed);
   return reply;
@@ -101,6 +117,44 @@ Result<api::ActionReply> SlurmEngine::hold(const api::HoldRequest& request) {
   if (request.jobs_size() > 0) words.push_back(ids_of(request.jobs()));
   for (const std::string& name : request.names()) words.push_back("JobName=" + name);
   return act(std::move(words), static_cast<uint32_t>(request.jobs_size() + request.names_size()));
+}
+
+namespace {
+
+constexpr size_t kMostAtOnce = 500;  // jobs that one command names
+
+// What does not concern the command as a whole: a job of several has begun, or has ended.
+bool is_of_one_job(const Error& error) {
+  return error.code != ECONNREFUSED && error.code != EACCES && error.code != ETIMEDOUT &&
+         error.code != ENOENT && error.code != model::kAccessDenied;
+}
+
+// One command for each so many of them.
+template <typename Do>
+Status for_all(const std::set<uint32_t>& jobs, const Do& act) {
+  for (auto job = jobs.begin(); job != jobs.end();) {
+    std::string ids;
+    for (size_t i = 0; i < kMostAtOnce && job != jobs.end(); ++i, ++job)
+      ids += (ids.empty() ? "" : ",") + std::to_string(*job);
+    if (const auto done = act(ids); !done && !is_of_one_job(done.error())) return failure(done.error());
+  }
+  return {};
+}
+
+}  // namespace
+
+Status SlurmEngine::hold_because(const std::set<uint32_t>& jobs, const std::string& why) {
+  return for_all(jobs, [&](const std::string& ids) {
+    return act({"scontrol", "update", "JobId=" + ids, "Priority=0", "AdminComment=" + why}, 0);
+  });
+}
+
+Status SlurmEngine::release_again(const std::set<uint32_t>& jobs) {
+  const Status told = for_all(jobs, [&](const std::string& ids) {
+    return act({"scontrol", "update", "JobId=" + ids, "AdminComment="}, 0);
+  });
+  if (!told) return told;
+  return for_all(jobs, [&](const std::string& ids) { return act({"scontrol", "release", ids}, 0); });
 }
 
 Result<api::ActionReply> SlurmEngine::requeue(const api::RequeueRequest& request) {

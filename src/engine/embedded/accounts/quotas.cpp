@@ -17,7 +17,6 @@
 #include "os/helper_program.h"
 #include "os/log.h"
 #include "os/read_lines.h"
-#include "storage/words.h"
 #include "store/loaded_rows.h"
 #include "store/tables.h"
 
@@ -53,22 +52,22 @@ Quotas::~Quotas() = default;
 
 void Quotas::restore(store::LoadedRows& rows) {
   for (const model::QuotaCount& stored : rows.read(store::kQuotas)) {
-    counts_[stored.path()] = {.space = stored.space(),
-                              .files = stored.files(),
-                              .time = stored.time(),
-                              .space_over = stored.space_over(),
-                              .files_over = stored.files_over()};
+    counts_[stored.path()] = {.use = {.space = stored.space(),
+                                      .files = stored.files(),
+                                      .space_over = stored.space_over(),
+                                      .files_over = stored.files_over()},
+                              .time = stored.time()};
   }
 }
 
 void Quotas::keep(const std::string& path, const Count& count) {
   model::QuotaCount stored;
   stored.set_path(path);
-  stored.set_space(count.space);
-  stored.set_files(count.files);
+  stored.set_space(count.use.space);
+  stored.set_files(count.use.files);
   stored.set_time(count.time);
-  stored.set_space_over(count.space_over);
-  stored.set_files_over(count.files_over);
+  stored.set_space_over(count.use.space_over);
+  stored.set_files_over(count.use.files_over);
   core_.committer.row_changed(store::kQuotas.row(stored));
 }
 
@@ -86,21 +85,8 @@ const std::vector<Quotas::Place>& Quotas::places_of(uint32_t uid, uint32_t gid) 
 }
 
 std::string Quotas::problem_in(const Place& place, const Count& count) const {
-  const int64_t grace = int64_t{core_.config.storage.grace_minutes} * 60;
-  const auto exceeds = [&](uint64_t used, uint64_t soft, uint64_t hard, int64_t over_since) {
-    if (hard > 0 && used > hard) return true;
-    return over_since > 0 && soft > 0 && used > soft && core_.now() >= over_since + grace;
-  };
-  const storage::Tier& tier = place.tier;
-  const std::string path = storage::shown_path(place.path);
-  const std::string more = " in " + path + "; to find them: minke storage scan --top 10 " + path;
-  if (exceeds(count.files, tier.files, tier.hard_files, count.files_over))
-    return std::string(kQuotaExceeded) + ": " + storage::number_text(count.files) + " of " +
-           storage::number_text(tier.files) + " files" + more;
-  if (exceeds(count.space, tier.space, tier.hard_space, count.space_over))
-    return std::string(kQuotaExceeded) + ": " + storage::bytes_text(count.space) + " of " +
-           storage::bytes_text(tier.space) + more;
-  return "";
+  return quota_problem(place.tier, place.path, count.use, int64_t{core_.config.storage.grace_minutes} * 60,
+                       core_.now());
 }
 
 bool Quotas::is_due(const Count& count) const {
@@ -109,7 +95,7 @@ bool Quotas::is_due(const Count& count) const {
   const int64_t interval = core_.config.storage.count_seconds;
   const int64_t least =
       std::max(kLeastSeconds, static_cast<int64_t>(count.milliseconds) * kTimesItsOwn / 1000);
-  const bool soon = count.changed || count.space_over != 0 || count.files_over != 0;
+  const bool soon = count.changed || count.use.space_over != 0 || count.use.files_over != 0;
   return count.time == 0 || age >= (soon ? std::min(interval, least) : std::max(interval, least / 2));
 }
 
@@ -197,26 +183,19 @@ void Quotas::on_result() {
 void Quotas::take(const std::string& line) {
   std::istringstream fields(line);
   size_t index = 0;
-  Count read;
-  if (!(fields >> index >> read.space >> read.files >> read.milliseconds) || index >= counting_->paths.size())
-    return;
+  uint64_t space = 0, files = 0, milliseconds = 0;
+  if (!(fields >> index >> space >> files >> milliseconds) || index >= counting_->paths.size()) return;
   const std::string& path = counting_->paths[index];
   Count& count = counts_[path];
-  uint64_t soft_space = 0, soft_files = 0;
+  storage::Tier limits;
   for (const auto& [user, places] : places_) {
     for (const Place& place : places) {
-      if (place.path != path) continue;
-      soft_space = place.tier.space;
-      soft_files = place.tier.files;
+      if (place.path == path) limits = place.tier;
     }
   }
-  const auto since = [&](uint64_t used, uint64_t soft, int64_t before) {
-    return soft == 0 || used <= soft ? 0 : before != 0 ? before : core_.now();
-  };
-  read.space_over = since(read.space, soft_space, count.space_over);
-  read.files_over = since(read.files, soft_files, count.files_over);
-  read.time = core_.now();
-  count = read;
+  count = {.use = counted_use(limits, space, files, count.use, core_.now()),
+           .time = core_.now(),
+           .milliseconds = milliseconds};
   keep(path, count);
 }
 

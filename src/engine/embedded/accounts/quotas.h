@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "engine/embedded/job_events.h"
+#include "engine/quota_rule.h"
 #include "os/event_loop.h"
 #include "os/fd.h"
 #include "storage/tiers.h"
@@ -42,10 +43,8 @@ class Quotas : public JobListener {
 
  private:
   struct Count {
-    uint64_t space = 0, files = 0;
-    int64_t time = 0;  // s; 0: never counted
-    // When it went over the soft limit, in s since the epoch; 0: it is not over.
-    int64_t space_over = 0, files_over = 0;
+    QuotaUse use;
+    int64_t time = 0;           // s; 0: never counted
     uint64_t milliseconds = 0;  // how long counting took
     bool changed = false;       // has probably changed since then
     bool asked = false;         // is being counted or will be soon
@@ -77,7 +76,6 @@ class Quotas : public JobListener {
   std::unique_ptr<os::EventLoop::Timer> timer_;
 };
 
-inline constexpr char kQuotaExceeded[] = "DiskQuotaExceeded";
 bool held_by_quota(const Job& job);
 
 }  // namespace minke::engine
