@@ -511,6 +511,69 @@ def test_one_of_several_clusters_by_its_name(login):
     assert missing.returncode == 1 and "nowhere" in missing.stderr, missing.stderr
 
 
+def test_another_cluster_is_not_taken_for_this_one(login):
+    job = login.sbatch("--hold", "--wrap", "true")
+    for command in (("scancel", job), ("scontrol", "release", job), ("scontrol", "show", "job", job), ("sbatch", "--wrap", "true"), ("squeue",), ("sinfo",)):
+        done = login.run("minke", command[0], "-M", "other", *command[1:])
+        assert done.returncode == 1 and "MINKE_CLUSTER=slurm:other" in done.stderr, (command, done.stdout, done.stderr)
+    assert login.run("squeue", "-h", "-o", "%i %r", check=0).stdout.split() == [str(job), "JobHeldUser"]
+    login.run("minke", "scancel", "-M", "loopback", job, check=0)
+    poll(lambda: login.run("squeue", "-h", "-o", "%i").stdout == "", what="its end")
+
+
+def test_no_cluster_of_minkes_own_comes_of_a_command(login):
+    (login.work / "record").write_text("JobID|State\n")
+    for command in (("up",), ("backup", "copy"), ("log",), ("doctor", "--repair"), ("accounting", "export", "out"), ("accounting", "import", "record"),
+                    ("accounting", "purge", "--before", "2020-01-01"), ("down",), ("status",)):
+        done = login.run("minke", *command)
+        assert done.returncode == 1 and ("MINKE_CLUSTER=embedded" in done.stderr or "runs Slurm, not Minke's daemon" in done.stderr), (command, done.stdout, done.stderr)
+    assert not login.has_own_cluster() and not (login.work / "out").exists()
+
+
+def test_a_task_that_waits_has_a_number_of_its_own(login):
+    job = login.sbatch("--array=1-9", "--hold", "-t", "5", "--wrap", "true")
+    for command in (("squeue", "-h", "-j", f"{job}_5", "-o", "%i %T %K"), ("squeue", "-h", "-j", job, "-o", "%i")):
+        shown = [sorted(login.run(*words, *command, check=0).stdout.splitlines()) for words in ((), ("minke",))]
+        assert shown[0] == shown[1] != [], command
+    assert f"ArrayJobId={job} ArrayTaskId=5 " in login.run("minke", "scontrol", "-o", "show", "job", f"{job}_5", check=0).stdout
+    assert login.run("minke", "why", f"{job}_5", check=0).stdout.startswith(f"Job {job}_5 ")
+    assert "Invalid job id" in login.run("minke", "squeue", "-j", "999999_1").stderr
+
+
+def test_a_short_path_does_not_hide_the_cluster(login):
+    """As in a crontab: the program by its path, and almost no environment."""
+    job = login.sbatch("--hold", "--wrap", "true")
+    for path in ([], ["PATH=/nowhere"]):
+        shown = login.run("env", "-i", f"SLURM_CONF={login.environment['SLURM_CONF']}", f"HOME={login.home}", *path, login.directory / "minke/minke", "squeue", "-h", "-o", "%i", check=0).stdout
+        assert shown.split() == [str(job)]
+    assert not login.has_own_cluster()
+
+
+def test_what_a_failed_job_wrote_is_named_and_its_script_is_asked_for_once(login):
+    job = login.sbatch("-t", "5", "-o", "named.%j", "--wrap", "no-such-program")
+    # slurmdbd writes a short job's record twice, the name of its script at last.
+    poll(lambda: login.run("sacct", "-n", "-X", "-P", "-j", job, "-o", "state,jobname").stdout == "FAILED|wrap\n", what="its record")
+    login.forget()
+    report = login.run("minke", "why", job, check=0).stdout
+    assert "exit code 127" in report and ("says more" not in report or f"says more: {login.work}/named.{job}\n" in report), report
+    for _ in range(9):
+        assert login.run("minke", "why", job, check=0).stdout == report
+    assert len(login.asked("scontrol write batch_script")) == 1 and len(login.asked("squeue")) == 1, login.asked()
+
+
+def test_jobs_that_have_ended_hold_nothing_of_older_nodes(login):
+    """Each kind of answer has its own age."""
+    running = login.sbatch("-p", "short", "-N", "2", "--exclusive", "-t", "60", "--wrap", "sleep 600")
+    poll(lambda: login.run("squeue", "-h", "-j", running, "-o", "%t").stdout.strip() == "R", what="a start")
+    login.forget()
+    login.run("minke", "sinfo", check=0)
+    login.run("scancel", running, check=0)
+    poll(lambda: login.run("squeue", "-h").stdout == "", what="its end")
+    waits = login.sbatch("-p", "short", "--begin=now+1hour", "-t", "5", "--wrap", "true")
+    report = login.run("minke", "why", waits, check=0).stdout
+    assert "Expected start: in about 1 h" in report and "not shown" not in report, report
+
+
 def test_a_newer_slurm_is_read_as_text_with_a_note(login):
     real = shutil.which("scontrol", path=SYSTEM_PATH)
     (login.bin / "scontrol").write_text(f'#!/bin/sh\n{real} "$@" | sed "s/^SLURM_VERSION .*/SLURM_VERSION = 31.05.0/"\n')
@@ -581,6 +644,9 @@ def test_a_dead_slurmctld_is_named(login):
     done = login.run("minke", "squeue", env=silent)
     assert done.returncode == 1 and "slurmctld does not answer" in done.stderr, done.stderr
     assert "slurmctld does not answer" in login.run("minke", "doctor", env=silent).stdout
+    # What was not sent is in no doubt.
+    refused = login.run("minke", "sbatch", "--wrap", "true", env=silent)
+    assert refused.returncode == 1 and "slurmctld does not answer" in refused.stderr and "is not known" not in refused.stderr, refused.stderr
     # It was not asked again at once.
     before = len(login.asked())
     assert "slurmctld does not answer" in login.run("minke", "squeue", env=silent).stderr
@@ -619,13 +685,17 @@ def test_slurmctld_dies_while_it_is_asked(login):
 def test_slurmdbd_dies_and_what_does_not_need_it_goes_on(login):
     running = login.sbatch("-p", "short", "-N", "2", "--exclusive", "-t", "60", "--wrap", "sleep 600")
     poll(lambda: login.run("squeue", "-h", "-j", running, "-o", "%t").stdout.strip() == "R", what="a start")
+    ended = login.sbatch("-t", "5", "-o", "/dev/null", "--wrap", "exit 3")
+    poll(lambda: "FAILED" in login.run("scontrol", "show", "job", ended).stdout, what="an end")
     job = login.sbatch("-p", "short", "-t", "10", "--wrap", "true")
     daemon = next(one for one in login.slurm.daemons if "slurmdbd" in one.args[0])
     daemon.kill()
     daemon.wait()
     login.slurm.daemons.remove(daemon)
     try:
-        for command in (("seff", job), ("sacct",), ("simulate", "cluster")):
+        # What slurmctld still has of a job that has ended it tells.
+        assert f"Job {ended} (wrap) of " in login.run("minke", "why", ended, check=0).stdout
+        for command in (("seff", job), ("sacct",), ("simulate", "cluster"), ("why", "999999")):
             done = login.run("minke", *command)
             assert done.returncode == 1 and "slurmdbd, which keeps the accounting, does not answer" in done.stderr, done.stderr
         assert str(job) in login.run("minke", "squeue", "-h", "-o", "%i", check=0).stdout.split()
