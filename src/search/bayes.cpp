@@ -233,7 +233,10 @@ class Model {
     for (size_t i = 0; i < 1 + *std::max_element(encoder_.groups().begin(), encoder_.groups().end()); ++i)
       start.push_back(std::log(0.1 + random.uniform()));
     start.insert(start.end(), {0.0, std::log(1e-2)});
-    hyperparameters_ = process_.fit(picked(inputs_, few), picked(values_, few), {start}, kFitIterations);
+    // With many points the prior is far enough: a second start would cost as much again.
+    std::vector<Hyperparameters> starts;
+    if (known_.size() <= kMostFitted) starts.push_back(start);
+    hyperparameters_ = process_.fit(picked(inputs_, few), picked(values_, few), starts, kFitIterations);
     const auto many = chosen(values_, kMostKnown, random);
     auto inputs = picked(inputs_, many);
     auto values_known = picked(values_, many);
