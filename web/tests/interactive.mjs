@@ -24,7 +24,7 @@ watch(page);
 await page.goto(url);
 await page.click("nav >> text=Interactive");
 await page.click("button:has-text('Terminal')");
-await page.fill("#app-directory", directory);
+await page.fill("#field-directory", directory);
 await page.fill("#app-time", "5");
 await page.fill("#app-memory", "300M");
 await page.click("form button.main");
