@@ -26,7 +26,8 @@ TEST(Routes, StandOnceEachAndNameTheirParameters) {
       EXPECT_LE(parameter.least, parameter.most) << route->path << " " << parameter.name;
     }
     // Only the log-in is everybody's.
-    EXPECT_EQ(route->who == Who::kAnyone, route->path == "/login" || route->path == "/api/v1/login")
+    EXPECT_EQ(route->who == Who::kAnyone,
+              route->path == "/login" || route->path.starts_with("/login/") || route->path == "/api/v1/login")
         << route->path;
   }
 }
