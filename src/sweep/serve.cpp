@@ -71,7 +71,9 @@ class Desk {
   }
 
   void lost(const Connection& connection) {
-    orphans_.insert(connection.trials.begin(), connection.trials.end());
+    for (const uint64_t trial : connection.trials) {
+      if (record_.search().trials().at(trial).fate == search::Fate::kRuns) orphans_.insert(trial);
+    }
   }
 
  private:
@@ -127,6 +129,7 @@ class Desk {
                                      number, reason.substr(0, 1000), std::time(nullptr));
     if (!told) return failure(told.error());
     asker.trials.erase(trial);
+    orphans_.erase(trial);  // whoever asked has come back by another connection
     return Json{{"ok", true}};
   }
 
