@@ -50,7 +50,7 @@ Result<std::string> output_of(const std::vector<std::string>& argv) {
 // The package manager's own program is its to change.
 Status check_owner(const std::string& program, const std::string& instead) {
   struct stat status {};
-  const bool packaged = program == "/usr/bin/minke" && ::stat("/var/lib/dpkg/info/minke.list", &status) == 0;
+  const bool packaged = program == "/usr/bin/minke" && ::stat("/usr/share/doc/minke", &status) == 0;
   if (packaged) return failure(program + " came with a package: " + instead);
   return {};
 }
