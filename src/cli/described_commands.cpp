@@ -11,6 +11,7 @@
 #include "cli/parse_options.h"
 #include "cli/storage/storage.h"
 #include "cli/subcommands/subcommands.h"
+#include "cli/sweep.h"
 #include "cli/wheels.h"
 #include "options/completion.h"
 #include "options/help.h"
@@ -46,7 +47,8 @@ constexpr OwnCommand kOwn[] = {{"minke cp", cp_main},
                                {"minke restore", restore_main},
                                {"minke storage", storage_main},
                                {"avail_wheels", avail_wheels_main},
-                               {"diskusage_report", diskusage_report_main}};
+                               {"diskusage_report", diskusage_report_main},
+                               {"minke sweep", sweep_main}};
 
 // All that are Minke's: minke itself with a page of its own, what stands below it, and the few beside it.
 DescribedApps own_commands() {
