@@ -502,7 +502,7 @@ def test_gpus_are_held_for_the_jobs_of_a_reservation(cluster):
     assert cluster.run("srun", *options, "--gres=gpu:1", "true").returncode != 0
     assert cluster.run("srun", *options, "--reservation=r", "--gres=gpu:2", "true").returncode != 0
     seen = cluster.run("srun", *options, "--reservation=r", "--gres=gpu:1", "sh", "-c", "echo $CUDA_VISIBLE_DEVICES", check=0)
-    assert seen.stdout == "0\n"  # the only one that its task sees
+    assert seen.stdout == "2\n"  # the lowest that is free
     own = cluster.submit("sleep 600", "--reservation=r", "--gres=gpu:1", "--mem=10")
     cluster.wait_state(own, "RUNNING")
     assert cluster.run("srun", *options, "--reservation=r", "--gres=gpu:1", "true").returncode != 0
