@@ -393,14 +393,20 @@ std::optional<std::string> tres_per_task_mistake(const Assignment& to) {
            (word.size() == type.size() ||
             std::string_view("=:/").find(word[type.size()]) != std::string_view::npos);
   };
+  // In a job the variables tell both, and say the same.
+  const auto is_asked = [&](std::string_view option) {
+    const auto given = to.request.given.find(option);
+    return given != to.request.given.end() && given->second != Source::kEnvironment;
+  };
+  const bool asked = is_asked("tres-per-task");
   for (const std::string_view word : text::split(to.text(), ',')) {
     if (names(word, "cpu")) {
       const auto count = word.size() > 4 ? text::parse_unsigned(word.substr(4), kMaxNumber) : std::nullopt;
       if (count.value_or(0) == 0) return "Invalid --tres-per-task=cpu=0";
-      if (to.request.is_given("cpus-per-task"))
+      if (asked && is_asked("cpus-per-task"))
         return "You can not have --tres-per-task=cpu= and --cpus-per-task please use one or the other";
     }
-    if (names(word, "gres/gpu") && to.request.is_given("gpus-per-task"))
+    if (asked && names(word, "gres/gpu") && is_asked("gpus-per-task"))
       return "You can not have --tres-per-task=gres/gpu= and --gpus-per-task please use one or the other";
     for (const std::string_view other : {"mem", "node", "bb", "energy", "billing", "fs", "vmem", "pages"})
       if (names(word, other)) return "Invalid TRES for --tres-per-task: " + std::string(other);
