@@ -29,9 +29,15 @@ std::string without_prefix(std::string_view said, std::string_view prefix) {
 // Slurm's number of words that it ends with; 0: they are not Slurm's.
 int number_of(std::string_view words) {
   constexpr int kFirst = 2000, kLast = 2300;
-  for (int code = kFirst; code < kLast; ++code) {
-    const std::string_view known = model::slurm_error_text(code);
-    if (!known.empty() && words.ends_with(known) && !known.starts_with("Unknown error")) return code;
+  for (std::string_view line : text::split(words, '\n')) {
+    line = text::trim(line);
+    // What to do about it stands in parentheses behind.
+    const std::string_view before = line.ends_with(')') ? line.substr(0, line.rfind(" (")) : line;
+    for (int code = kFirst; code < kLast; ++code) {
+      const std::string_view known = model::slurm_error_text(code);
+      if (known.empty() || known.starts_with("Unknown error")) continue;
+      if (line.ends_with(known) || before.ends_with(known)) return code;
+    }
   }
   return 0;
 }

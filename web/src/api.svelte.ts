@@ -56,8 +56,6 @@ export const get = <T>(path: string) => send("GET", path) as Promise<T>;
 export const post = <T>(path: string, body?: unknown) => send("POST", path, body) as Promise<T>;
 export const remove = <T>(path: string) => send("DELETE", path) as Promise<T>;
 
-export const remove = <T>(path: string) => send("DELETE", path) as Promise<T>;
-
 export async function enter() {
   for (;;) {
     try {
