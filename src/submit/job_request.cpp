@@ -156,6 +156,27 @@ std::optional<Refusal> check_segments(const Invocation& invocation, JobRequest& 
                 1);
 }
 
+// --tres-per-task and the option for the same amount. In a job variables tell both, and say the same.
+std::optional<Refusal> check_amounts_by_task(const Invocation& invocation, JobRequest& request) {
+  const auto is_asked = [&](const std::string& option) {
+    const auto given = request.given.find(option);
+    return given != request.given.end() && given->second != Source::kEnvironment;
+  };
+  if (invocation.release < kSlurm26 || !is_asked("tres-per-task")) return std::nullopt;
+  const auto both = [&](const std::string& tres, const std::string& option) {
+    return refuse(invocation,
+                  "fatal: You can not have --tres-per-task=" + tres + "= and --" + option +
+                      " please use one or the other",
+                  1);
+  };
+  const std::string& amounts = request.spec.tres_per_task();
+  if (is_asked("cpus-per-task") && amounts.find("cpu") != std::string::npos)
+    return both("cpu", "cpus-per-task");
+  if (is_asked("gpus-per-task") && amounts.find("gres/gpu") != std::string::npos)
+    return both("gres/gpu", "gpus-per-task");
+  return std::nullopt;
+}
+
 std::optional<Refusal> read_host_file(const Invocation& invocation, JobRequest& request) {
   model::JobSpec& spec = request.spec;
   const auto hosts = invocation.variable("SLURM_HOSTFILE");
@@ -244,9 +265,10 @@ std::optional<Refusal> settle_cpus_of_step(const Invocation&, JobRequest& reques
 // Applies what options imply together, in Slurm's order: it decides which of several
 // mistakes is reported.
 std::optional<Refusal> complete(const Invocation& invocation, JobRequest& request) {
-  for (const auto step : {fit_nodes_to_tasks, settle_tasks_per_node, check_no_allocate, read_host_file,
-                          settle_amounts, check_ports, check_segments, check_times, check_gpus_per_socket,
-                          check_container, count_licenses, bound_wait_for_switches, settle_cpus_of_step}) {
+  for (const auto step :
+       {check_amounts_by_task, fit_nodes_to_tasks, settle_tasks_per_node, check_no_allocate, read_host_file,
+        settle_amounts, check_ports, check_segments, check_times, check_gpus_per_socket, check_container,
+        count_licenses, bound_wait_for_switches, settle_cpus_of_step}) {
     if (auto refusal = step(invocation, request)) return refusal;
   }
   return std::nullopt;

@@ -35,7 +35,8 @@ std::optional<uint32_t> node_count(std::string_view text) {
 // A set of counts, ascending; nothing for what is none.
 std::optional<std::vector<uint32_t>> node_counts(std::string_view text) {
   constexpr uint32_t kMostNodes = 1 << 16;
-  if (text.ends_with(',') || text.find(",,") != std::string_view::npos) return std::nullopt;
+  if (text.starts_with(',') || text.ends_with(',') || text.find(",,") != std::string_view::npos)
+    return std::nullopt;
   const auto listed = text::parse_array_spec(text);
   if (!listed || listed->max_running() != 0 || listed->ranges_size() == 0) return std::nullopt;
   std::set<uint32_t> counts;
@@ -393,21 +394,11 @@ std::optional<std::string> tres_per_task_mistake(const Assignment& to) {
            (word.size() == type.size() ||
             std::string_view("=:/").find(word[type.size()]) != std::string_view::npos);
   };
-  // In a job the variables tell both, and say the same.
-  const auto is_asked = [&](std::string_view option) {
-    const auto given = to.request.given.find(option);
-    return given != to.request.given.end() && given->second != Source::kEnvironment;
-  };
-  const bool asked = is_asked("tres-per-task");
   for (const std::string_view word : text::split(to.text(), ',')) {
     if (names(word, "cpu")) {
       const auto count = word.size() > 4 ? text::parse_unsigned(word.substr(4), kMaxNumber) : std::nullopt;
       if (count.value_or(0) == 0) return "Invalid --tres-per-task=cpu=0";
-      if (asked && is_asked("cpus-per-task"))
-        return "You can not have --tres-per-task=cpu= and --cpus-per-task please use one or the other";
     }
-    if (asked && names(word, "gres/gpu") && is_asked("gpus-per-task"))
-      return "You can not have --tres-per-task=gres/gpu= and --gpus-per-task please use one or the other";
     for (const std::string_view other : {"mem", "node", "bb", "energy", "billing", "fs", "vmem", "pages"})
       if (names(word, other)) return "Invalid TRES for --tres-per-task: " + std::string(other);
   }
