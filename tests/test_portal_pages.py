@@ -107,7 +107,8 @@ def test_runs_accounts_and_storage_are_looked_at(cluster, packages):
     # Texts of people are on every page: names, comments, reasons, notes.
     cluster.sbatch("--hold", f"--job-name={NAME}", f"--comment={NAME}", f"--dependency=afterok:{runs[0]}", "--wrap=true")
     cluster.run("scontrol", "update", "nodename=n1", f"comment={NAME}", check=0)
-    cluster.submit("exec sleep 600", f"--job-name={NAME}")
+    (cluster.work / "elsewhere").mkdir()  # or the runs' files could be its
+    cluster.submit("exec sleep 600", f"--job-name={NAME}", "-D", cluster.work / "elsewhere")
     portal = Portal(cluster)
     if b"no pages" in portal.ask("/")[2]:
         portal.close()
