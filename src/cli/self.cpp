@@ -56,7 +56,8 @@ Status check_owner(const std::string& program, const std::string& instead) {
 }
 
 bool is_on_path(const std::string& directory) {
-  for (const std::string_view one : text::split(variable("PATH"), ':'))
+  const std::string path = variable("PATH");
+  for (const std::string_view one : text::split(path, ':'))
     if (one == directory) return true;
   return false;
 }

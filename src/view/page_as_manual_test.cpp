@@ -27,7 +27,7 @@ TEST(PageAsManual, PartsOfAPage) {
                            {"minke.toml", 5, "the configuration"}),
             ".TH minke.toml 5\n.SH NAME\nminke.toml \\- the configuration\n"
             ".SH DESCRIPTION\n.PP\nMinke reads \\fBminke.toml\\fR, see there.\n\\&.hidden \\fBnow\\fR\n.PP\n"
-            ".PP\n.nf\n[[node]]\n\\&.a = \"x\\ey\"\n.fi\n.PP\n"
+            ".PP\n.nf\n[[node]]\n\\&.a = \"x\\ey\"\n.fi\n"
             ".SH ALL KEYS\n.PP\n"
             ".TP\n\\fBname\\fR\na name (default: \\fB\"n\"\\fR)\n.TP\n\\fBother\\fR\nmore\n.PP\n"
             ".IP \\(bu 2\nan item\n.PP\n");

@@ -54,9 +54,9 @@ class TopScreen : public testing::Test {
   std::vector<std::string> lines(const TopView& how) {
     std::vector<const model::JobRecord*> waiting;
     for (const model::JobRecord& job : waiting_) waiting.push_back(&job);
+    const std::string text = top_screen(reply_, waiting, how);
     std::vector<std::string> out;
-    for (const std::string_view line : text::split(top_screen(reply_, waiting, how), '\n'))
-      out.emplace_back(line);
+    for (const std::string_view line : text::split(text, '\n')) out.emplace_back(line);
     return out;
   }
 
