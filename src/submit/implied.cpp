@@ -196,8 +196,8 @@ Status tasks_from_gpus_per_task(model::JobSpec& spec, const Gpus& gpus, uint64_t
 // --ntasks-per-gpu
 Status tasks_from_tasks_per_gpu(model::JobSpec& spec, const Gpus& gpus, int release) {
   const uint64_t nodes = std::max(spec.min_nodes(), 1u);
-  if (release >= kSlurm26 && spec.has_ntasks()) {
-    if (gpus.total != 0 || gpus.each_node != 0 || spec.ntasks() % spec.ntasks_per_gpu() == 0) return {};
+  if (release >= kSlurm26 && spec.has_ntasks() && gpus.total == 0 && gpus.each_node == 0) {
+    if (spec.ntasks() % spec.ntasks_per_gpu() == 0) return {};
     return invalid_gres("Failed to validate job spec, -n/--ntasks has to be a multiple of --ntasks-per-gpu.");
   }
   if (gpus.total != 0) return set_tasks(spec, gpus.total * spec.ntasks_per_gpu());
