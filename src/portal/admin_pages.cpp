@@ -110,7 +110,7 @@ Status add_job_notes(Call& call, Json& notes) {
   if (!queue) return failure(queue.error());
   for (const model::JobRecord* job : queue->records) add(*job);
   const auto read = read_back(call.cluster, std::move(query),
-                              {.most = kMostLooked, .patience = std::chrono::milliseconds(150)},
+                              {.most = kMostLooked, .patience = std::chrono::milliseconds(50)},
                               [&](const api::AccountedJob& one) {
                                 add(one.job());
                                 return true;
@@ -171,7 +171,7 @@ Status add_recorded(Call& call, int64_t since, Json& lines) {
   query.set_from(since);
   query.set_brief(true);
   const auto read = read_back(
-      call.cluster, std::move(query), {.most = kMostLooked, .patience = std::chrono::milliseconds(150)},
+      call.cluster, std::move(query), {.most = kMostLooked, .patience = std::chrono::milliseconds(50)},
       [&](const api::AccountedJob& one) {
         const model::JobRecord& job = one.job();
         if (job.cancelled_by_uid() == model::kNobody || lines.size() >= kMostRows) return true;
@@ -227,7 +227,7 @@ Result<Reply> list_node_events(Call& call) {
   query.set_from(now - call.number("days", 30) * kDay);
   query.set_brief(true);
   const auto read = read_back(call.cluster, std::move(query),
-                              {.most = kMostEvents, .patience = std::chrono::milliseconds(150)},
+                              {.most = kMostEvents, .patience = std::chrono::milliseconds(50)},
                               [&](const api::AccountedJob& one) {
                                 events.push_back(failed_node_json(one.job()));
                                 return true;
