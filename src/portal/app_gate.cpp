@@ -20,6 +20,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <string_view>
 #include <vector>
 
 #include "os/files.h"
@@ -41,7 +42,11 @@ constexpr std::chrono::seconds kGreeting{10}, kIdle{24 * 3600};
 constexpr std::chrono::milliseconds kBetweenLooks{100};
 constexpr int kNoProgram = 127, kOfSignal = 128;
 
-std::string own_host() {
+// The machine where this runs, as the portal knows it. All nodes of Minke's own cluster are the portal's
+// machine, however they are called inside their jobs.
+std::string own_host(const std::string& portals) {
+  const char* cluster = std::getenv("MINKE_CLUSTER");
+  if (cluster != nullptr && std::string_view(cluster) == "embedded") return portals;
   char name[256] = {};
   return ::gethostname(name, sizeof name - 1) == 0 ? name : "localhost";
 }
@@ -89,7 +94,7 @@ class AppGate {
     child_ = start();
     if (child_ < 0)
       return complain("the application cannot be started: " + std::string(std::strerror(errno)));
-    const bool is_here = options_.host == own_host();
+    const bool is_here = options_.host == own_host(options_.host);
     const tcp::endpoint where(is_here ? asio::ip::address_v4::loopback() : asio::ip::address_v4::any(), 0);
     acceptor_.open(where.protocol(), error);
     if (!error) acceptor_.bind(where, error);
@@ -175,8 +180,9 @@ class AppGate {
 
   void tell() {
     error_code error;
-    const nlohmann::json value = {
-        {"host", own_host()}, {"port", acceptor_.local_endpoint(error).port()}, {"secret", secret_}};
+    const nlohmann::json value = {{"host", own_host(options_.host)},
+                                  {"port", acceptor_.local_endpoint(error).port()},
+                                  {"secret", secret_}};
     const Status kept = os::replace_file(options_.session + "/gate.json", value.dump() + "\n", 0600);
     if (!kept) complain(kept.error().message);
   }
