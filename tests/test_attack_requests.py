@@ -130,9 +130,9 @@ def spec_numbers() -> list[str]:
 def test_no_number_of_a_submission_disturbs_anybody(shared, name):
     """Held and not; what is taken must be shown, explained, changed and cancelled like any other job."""
     messages = protocol()
-    kind = protocol().JobSpec.DESCRIPTOR.fields_by_name[name].type
+    field = protocol().JobSpec.DESCRIPTOR.fields_by_name[name]
     sent = []
-    for value in BOUNDS[kind]:
+    for value in BOUNDS[field.type]:
         for held in (True, False):
             message = messages.ClientMessage(request_id=1)
             submit = message.submit
@@ -140,7 +140,10 @@ def test_no_number_of_a_submission_disturbs_anybody(shared, name):
             submit.spec.name, submit.spec.work_dir, submit.spec.stdout_path = b"odd", b"/tmp", b"/dev/null"
             submit.spec.hold = held
             with contextlib.suppress(ValueError):
-                setattr(submit.spec, name, value)
+                if field.label == field.LABEL_REPEATED:
+                    getattr(submit.spec, name).extend([value] * 3 + list(range(5000, 0, -1)))
+                else:
+                    setattr(submit.spec, name, value)
             sent.append(message)
     send(shared, shared.bob, sent)
     for job in shared.bob.queue("--me", format="%i"):

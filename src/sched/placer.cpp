@@ -255,6 +255,7 @@ std::vector<std::uint32_t> Placer::counts_to_try(const Request& request) const {
   for (std::uint32_t count = request.min_nodes;
        request.node_counts.empty() && count <= std::min(request.max_nodes, total); ++count)
     counts.push_back(count);
+  std::erase_if(counts, [&](std::uint32_t count) { return count > total; });
   if (request.as_many_nodes) std::reverse(counts.begin(), counts.end());
   return counts;
 }
