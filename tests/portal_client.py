@@ -54,13 +54,15 @@ class Portal:
         self.url = self.next_url()
         return Browser(self, headers["Set-Cookie"])
 
-    def send(self, *pieces: bytes) -> bytes:
-        """What comes for these bytes until the portal closes the connection, or has answered once."""
+    def send(self, *pieces: bytes, leave: bool = True) -> bytes:
+        """What comes for these bytes until the portal closes the connection, or has answered once. With `leave` the portal
+        sees that nothing more will come, as of a browser that has gone."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=60) as bare:
             try:
                 for piece in pieces:
                     bare.sendall(piece)
-                bare.shutdown(socket.SHUT_WR)
+                if leave:
+                    bare.shutdown(socket.SHUT_WR)
             except (BrokenPipeError, ConnectionResetError):
                 pass
             got = b""
