@@ -276,7 +276,7 @@ def test_binding_to_gpus_is_told(cluster):
     lines, devices = told("--gpus=2", "--gpu-bind=verbose,single:1")
     assert [text for text in lines if "gpu-bind" in text] == [line.format(0, 1, 0, 0), line.format(1, 2, 1, 1)]
     assert devices == ["0: 0", "1: 1"]
-    lines, _ = told("--gpus=2", "--gpu-bind=v,map_gpu:1,0")
+    lines, _ = told("--gpus=2", "--gpu-bind=verbose,map_gpu:1,0")
     assert [text for text in lines if "gpu-bind" in text] == [line.format(0, 2, 1, 1), line.format(1, 1, 0, 0)]
     assert not [text for text in told("--gpus=2", "--gpu-bind=verbose,none")[0] if "gpu-bind" in text]
     # A whole node's GPUs count for memory by GPU.

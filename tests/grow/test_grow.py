@@ -120,6 +120,7 @@ def test_jobs_are_measured_on_all_machines_and_one_without_an_agent_is_named(mac
         assert machines[name].run(AGENTS) == "1\n", name
         assert machines[name].run("sha256sum </usr/local/bin/minke") == head.run("sha256sum </usr/local/bin/minke")
     job = head.run("cd; sbatch --parsable -N2 -w n1,n2 --wrap 'srun sleep 600'", user="alice").strip()
+    head.until(f"[ \"$(squeue -h -j {job} -o %t)\" = R ]")  # minke top shows jobs that wait, too
     # On each of the two: srun's child, and what slurmstepd started.
     head.until(f"runuser -u alice -- sh -c '{TOP}' >/tmp/top; cat /tmp/top; grep -qE '^ *{job} ' /tmp/top && ! grep -q 'not measured' /tmp/top", 40)
     machines["n2"].run("kill $(cat /run/minke-agent.pid)")
