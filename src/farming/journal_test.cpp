@@ -79,7 +79,7 @@ TEST(Journal, WhatFindsNoRoomNeverHappened) {
   ::signal(SIGXFSZ, SIG_IGN);
   rlimit before{};
   ::getrlimit(RLIMIT_FSIZE, &before);
-  const rlimit little{static_cast<rlim_t>(info.st_size) + 30, before.rlim_max};
+  const rlimit little{static_cast<rlim_t>(info.st_size) + 10, before.rlim_max};
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &little), 0);
   const Status full = add(journal, {entry(EntryKind::kTake, 1, 1, 4)});
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);

@@ -14,7 +14,7 @@ std::string door_bytes(const DoorMessage& message) {
 std::optional<DoorMessage> read_door_bytes(std::string_view bytes) {
   if (bytes.size() < 1 + kDoorKey || bytes.size() > 1 + kDoorKey + kMostDoorText) return std::nullopt;
   const auto word = static_cast<uint8_t>(bytes[0]);
-  if (word < static_cast<uint8_t>(DoorWord::kBegin) || word > static_cast<uint8_t>(DoorWord::kWork))
+  if (word < static_cast<uint8_t>(DoorWord::kBegin) || word > static_cast<uint8_t>(DoorWord::kLast))
     return std::nullopt;
   return DoorMessage{static_cast<DoorWord>(word), std::string(bytes.substr(1, kDoorKey)),
                      std::string(bytes.substr(1 + kDoorKey))};

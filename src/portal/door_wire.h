@@ -17,9 +17,10 @@ enum class DoorWord : uint8_t {
   kTalk = 4,    // door: ask him. key: the attempt; with the socket of the conversation
   kCome = 5,    // door: he is who he says. key: the attempt; text: ticket, user's number, name
   kGo = 6,      // door: he is not, or a worker cannot be started. key: as asked; text: why
+  kWork = 7,    // door: the worker. key: the ticket; with the socket of its frames
   kCode = 8,    // front: the provider has sent somebody back. key: the attempt; text: OidcAnswer, a zero, his
                 // address
-  kWork = 7,    // door: the worker. key: the ticket; with the socket of its frames
+  kLast = kCode,
 };
 
 // The ticket of the worker for public pages, where the site has them: no word of random_word() is like it.
