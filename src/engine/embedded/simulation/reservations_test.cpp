@@ -316,7 +316,7 @@ TEST_F(ReservationsTest, TresStandForFieldsOfTheirOwn) {
   EXPECT_EQ(nodes_of("t").size(), 2u);
   EXPECT_EQ(create("c", {{"TRES", "cpu=1"}}), 0u) << what_was_said();
   EXPECT_EQ(find("c")->core_count(), 1u);
-  EXPECT_EQ(create("g", {{"TRES", "gres/gpu=1"}}), static_cast<uint32_t>(kNotSupported));
+  EXPECT_EQ(create("g", {{"TRES", "gres/gpu=1"}}), static_cast<uint32_t>(kNodesBusy));  // no node has one
   EXPECT_EQ(create("x", {{"TRES", "nonsense"}}), static_cast<uint32_t>(kInvalidTres));
 }
 
