@@ -16,7 +16,7 @@ struct PortalSettings {
   bool is_public = false;             // of a shared portal: pages on the cluster as a whole need no log-in
   std::vector<std::string> messages;  // to all, on the first page
   clusters::Costs costs;
-  bool has_own_costs = false;  // of the site's own; else those of Narval
+  bool has_own_costs = false;                     // of the site's own; else those of Narval
   std::string app_directory = "/etc/minke/apps";  // the site's interactive applications, a directory each
 };
 

@@ -256,7 +256,8 @@ class HttpServer::Impl::Connection : public std::enable_shared_from_this<Connect
 
   void relay(const AppAddress& address, AppConnection connection) {
     relay_ = std::make_shared<AppRelay>(
-        server_.io_, AppRelay::Client{stream_, buffer_}, std::move(*head_parser_), std::move(request_), address,
+        server_.io_, AppRelay::Client{stream_, buffer_}, std::move(*head_parser_), std::move(request_),
+        address,
         [self = shared_from_this()](AppRelay::Outcome outcome) { self->have_relayed(std::move(outcome)); });
     head_parser_.reset();
     const auto relay = relay_;  // it may end at once

@@ -139,7 +139,8 @@ int64_t Values::number(std::string_view name, int64_t otherwise) const {
 const std::vector<const Route*>& all_routes() {
   static const std::vector<const Route*> routes = [] {
     std::vector<const Route*> all;
-    for (const auto part : {own_routes(), job_routes(), cluster_routes(), page_routes(), app_routes(), slurm_routes()})
+    for (const auto part :
+         {own_routes(), job_routes(), cluster_routes(), page_routes(), app_routes(), slurm_routes()})
       for (const Route& route : part) all.push_back(&route);
     return all;
   }();

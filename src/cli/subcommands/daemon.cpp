@@ -133,7 +133,8 @@ void add_job_ports(CLI::App& app, int& exit_code) {
 
 void add_app_programs(CLI::App& app, int& exit_code) {
   const auto options = std::make_shared<portal::AppGateOptions>();
-  auto& gate = add_hidden(app, "app-gate", "in the job of an interactive application: start it, and let its user in");
+  auto& gate =
+      add_hidden(app, "app-gate", "in the job of an interactive application: start it, and let its user in");
   gate.add_option("--session", options->session)->required();
   gate.add_option("--host", options->host)->required();
   gate.add_flag("--at-port", options->at_port);
