@@ -130,12 +130,12 @@ def test_paths_are_opened_with_the_users_rights(shared, option):
 def test_streams_do_not_name_the_launchers_descriptors(shared):
     """/proc/self/fd and /dev/stderr are the job's own, whatever the launcher has open."""
     for number in range(3, 30):
-        done = shared.bob.run("srun", f"--output=/proc/self/fd/{number}", "echo", "planted")
+        done = shared.bob.run("srun", f"--output=/proc/self/fd/{number}", "echo", "said-by-bob")
         assert done.returncode != 0 and "Could not open" in done.stderr, (number, done.stderr)
     for path in ("/dev/stderr", "/proc/self/fd/2", "/dev/fd/1"):
-        shared.bob.run("srun", f"--output={path}", "echo", "planted")
-    assert "planted" not in (shared.home / "launcher.log").read_text()
-    assert "planted" not in (shared.home / "minked.log").read_text()
+        shared.bob.run("srun", f"--output={path}", "echo", "said-by-bob")
+    assert "said-by-bob" not in (shared.home / "launcher.log").read_text()
+    assert "said-by-bob" not in (shared.home / "minked.log").read_text()
 
 
 def test_symlink_race_on_the_output(shared):
