@@ -14,8 +14,10 @@
 
 #include "farm/cut_off.h"
 #include "farming/case_process.h"
+#include "farming/keeper.h"
 #include "farming/reclaim.h"
 #include "farming/worker_files.h"
+#include "text/number.h"
 
 namespace minke::farming {
 namespace {
@@ -33,12 +35,13 @@ int64_t clock_us(clockid_t clock) {
 sigset_t watched_signals() {
   sigset_t signals;
   ::sigemptyset(&signals);
-  for (const int one : {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGUSR1}) ::sigaddset(&signals, one);
+  for (const int one : {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGUSR1, kKeeperDied}) ::sigaddset(&signals, one);
   return signals;
 }
 
 struct Slot {
-  pid_t pid = 0;  // 0: free
+  pid_t pid = 0;           // 0: free
+  bool is_marked = false;  // worker.N.running names a case of it
   farm::Outcome outcome;
   int64_t began_us = 0;  // of the monotonic clock
 };
@@ -59,6 +62,7 @@ class Worker {
  private:
   farm::Seeker seeker() const { return {settings_.level, settings_.host}; }
   Status fill();
+  void clear_marks();
   Result<bool> claim();
   Status claim_in_turn();
   Status find_cut_off();
@@ -80,6 +84,7 @@ class Worker {
   Journal& journal_;
   std::optional<WorkerFiles> files_;
   CaseStarter starter_;
+  const pid_t keeper_ = ::getppid();
   uint32_t number_ = 0;
   std::vector<Slot> slots_;
   uint32_t busy_ = 0;
@@ -125,6 +130,7 @@ Status Worker::work() {
     const uint64_t before = started_;
     waits_for_disk_ = false;
     if (const Status filled = fill(); !filled) return filled;
+    clear_marks();
     if (busy_ == 0) {
       if (why_ || (started_ == before && !waits_for_disk_)) return {};
       continue;
@@ -161,6 +167,12 @@ Status Worker::fill() {
     if (const Status begun = start(slot, number, attempt); !begun) return begun;
   }
   return {};
+}
+
+// A slot that found nothing to do runs nothing, as others see it.
+void Worker::clear_marks() {
+  for (uint16_t slot = 0; slot < slots_.size(); ++slot)
+    if (slots_[slot].pid == 0 && slots_[slot].is_marked) slots_[slot].is_marked = !files_->began(slot, {});
 }
 
 // False: nothing for now.
@@ -284,6 +296,7 @@ Status Worker::start(uint16_t slot, uint64_t number, uint32_t attempt) {
   ++started_;
   if (const Status begun = files_->began(slot, {number, attempt, place.outcome.started_ms}); !begun)
     return begun;
+  place.is_marked = true;
   const auto command = cases_.command(number, attempt, slot);
   const auto pid =
       command ? starter_.start(*command, files_->output(slot)) : Result<pid_t>(failure(command.error()));
@@ -375,8 +388,13 @@ void Worker::count_for_guard(const farm::Outcome& outcome) {
 
 void Worker::heed(int signal) {
   if (signal == SIGCHLD) return;
+  if (signal == kKeeperDied) {
+    if (::getppid() == keeper_) return;
+    end_cases();
+    ::_exit(1);
+  }
   if (!why_) why_ = Farewell::kStopped;
-  if (signal == SIGUSR1) return;
+  if (signal == SIGUSR1 || told_to_stop_) return;
   told_to_stop_ = true;
   for (const Slot& slot : slots_)
     if (slot.pid != 0) ::kill(-slot.pid, SIGTERM);
@@ -402,6 +420,7 @@ void Worker::end_cases() {
     }
     slot.pid = 0;
   }
+  end_descendants();
 }
 
 Status Worker::leave() {
@@ -419,14 +438,10 @@ Status Worker::leave() {
   return journal_.add(entries);
 }
 
-}  // namespace
-
-Result<WorkerEnd> run_worker(const WorkerSettings& settings, Cases& cases) {
-  auto journal = Journal::open(settings.directory);
-  if (!journal) return failure(journal.error());
+Result<WorkerEnd> work_as(const WorkerSettings& settings, Cases& cases, Journal& journal) {
   const sigset_t signals = watched_signals();
   ::sigprocmask(SIG_BLOCK, &signals, nullptr);
-  Worker worker(settings, cases, *journal);
+  Worker worker(settings, cases, journal);
   if (const Status joined = worker.join(); !joined) return failure(joined.error());
   if (const Status worked = worker.work(); !worked) {
     worker.end_cases();
@@ -434,6 +449,37 @@ Result<WorkerEnd> run_worker(const WorkerSettings& settings, Cases& cases) {
   }
   if (const Status left = worker.leave(); !left) return failure(left.error());
   return worker.end();
+}
+
+// What the worker's process tells its keeper.
+std::string format_end(const Result<WorkerEnd>& end) {
+  if (!end) return "error " + std::to_string(end.error().code) + " " + end.error().message;
+  return std::to_string(static_cast<int>(end->why)) + " " + std::to_string(end->ended) + " " +
+         std::to_string(end->ok) + " " + std::to_string(end->number);
+}
+
+Result<WorkerEnd> parse_end(std::string_view text) {
+  const auto words = text::split(text, ' ');
+  if (words.size() > 2 && words[0] == "error")
+    return failure(std::string(text.substr(7 + words[1].size())),
+                   static_cast<int>(text::parse_unsigned(words[1]).value_or(0)));
+  if (words.size() != 4) return failure("the worker ended without a word");
+  WorkerEnd end;
+  end.why = static_cast<Farewell>(text::parse_unsigned(words[0]).value_or(0));
+  end.ended = text::parse_unsigned(words[1]).value_or(0);
+  end.ok = text::parse_unsigned(words[2]).value_or(0);
+  end.number = static_cast<uint32_t>(text::parse_unsigned(words[3]).value_or(0));
+  return end;
+}
+
+}  // namespace
+
+Result<WorkerEnd> run_worker(const WorkerSettings& settings, Cases& cases) {
+  auto journal = Journal::open(settings.directory);
+  if (!journal) return failure(journal.error());
+  const auto told = run_kept([&] { return format_end(work_as(settings, cases, *journal)); });
+  if (!told) return failure(told.error());
+  return parse_end(*told);
 }
 
 }  // namespace minke::farming
