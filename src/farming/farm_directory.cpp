@@ -250,6 +250,10 @@ Result<Survey> survey(Journal& journal) {
     ++survey.workers;
     survey.running += running_of(journal.directory(), worker).size();
   }
+  for (const farm::LostCase& lost : ledger.lost()) {
+    ++survey.lost_by[std::min<size_t>(lost.ending, farm::kEndings - 1)];
+    survey.lost_again += lost.again ? 1 : 0;
+  }
   survey.cases = ledger.cases();
   survey.left = ledger.left();
   survey.stopped = ledger.stopped();

@@ -9,6 +9,7 @@
 //   jobs            what its jobs printed themselves: nothing, as long as all is well
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -68,7 +69,9 @@ struct Survey {
   uint64_t cases = 0, ok = 0, failed = 0, lost = 0, waiting = 0, running = 0;
   uint64_t workers = 0, left = 0;
   bool stopped = false;
-  farm::Tally tally;
+  farm::Tally tally;                                  // of the ends that workers have recorded
+  std::array<uint64_t, farm::kEndings> lost_by = {};  // by ending: attempts that nobody has recorded
+  uint64_t lost_again = 0;                            // of those: run again
 };
 Result<Survey> survey(Journal& journal);
 

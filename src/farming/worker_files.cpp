@@ -35,6 +35,18 @@ Status write_at(int file, std::string_view bytes, uint64_t at) {
   return {};
 }
 
+// The last records of a worker, at most `most`.
+std::vector<farm::Outcome> last_outcomes(const std::string& directory, uint32_t worker, size_t most) {
+  std::vector<farm::Outcome> last;
+  struct stat info {};
+  if (::stat(worker_path(directory, worker, "ends").c_str(), &info) != 0) return last;
+  const uint64_t all = static_cast<uint64_t>(info.st_size) / farm::kOutcomeBytes;
+  [[maybe_unused]] const Status read =
+      for_each_outcome(directory, worker, all - std::min<uint64_t>(all, most),
+                       [&](const farm::Outcome& outcome) { last.push_back(outcome); });
+  return last;
+}
+
 }  // namespace
 
 std::string worker_path(const std::string& directory, uint32_t worker, std::string_view what) {
@@ -156,6 +168,14 @@ std::vector<farm::Running> running_of(const std::string& directory, uint32_t wor
     const auto one = farm::unpack_running(std::string_view(*content).substr(at, farm::kRunningBytes));
     if (one && one->number != 0) running.push_back(*one);
   }
+  // A slot says what it runs until it begins another case, and since its end at most one other case of each
+  // slot has ended.
+  const auto ended = last_outcomes(directory, worker, content->size() / farm::kRunningBytes);
+  std::erase_if(running, [&](const farm::Running& one) {
+    return std::any_of(ended.begin(), ended.end(), [&](const farm::Outcome& outcome) {
+      return outcome.number == one.number && outcome.attempt == one.attempt;
+    });
+  });
   return running;
 }
 

@@ -55,7 +55,7 @@ Status for_each_outcome(const std::string& directory, uint32_t worker, uint64_t 
                         const std::function<void(const farm::Outcome&)>& take);
 // The sums of all its records, whether it wrote them down or not.
 Result<farm::Tally> tally_of(const std::string& directory, uint32_t worker);
-// Of its slots that run something, as far as it is known.
+// Of its slots that run something: what has ended by its records is not among them.
 std::vector<farm::Running> running_of(const std::string& directory, uint32_t worker);
 
 }  // namespace minke::farming

@@ -28,13 +28,13 @@ double rate_of(const farm::Tally& tally) {
   return ms <= 0 ? 0 : static_cast<double>(tally.ended) * 1000 / static_cast<double>(ms);
 }
 
-std::string kinds_of_failure(const farm::Tally& tally) {
+std::string kinds_of_failure(const farming::Survey& survey) {
   static constexpr const char* kNames[farm::kEndings] = {
       "exit code", "signal", "out of memory", "lost", "lost with a node", "stopped", "not started"};
   std::string text;
   for (size_t i = 0; i < farm::kEndings; ++i)
-    if (tally.failed[i] > 0)
-      text += (text.empty() ? "" : ", ") + std::string(kNames[i]) + " " + std::to_string(tally.failed[i]);
+    if (const uint64_t count = survey.tally.failed[i] + survey.lost_by[i]; count > 0)
+      text += (text.empty() ? "" : ", ") + std::string(kNames[i]) + " " + std::to_string(count);
   return text;
 }
 
@@ -136,9 +136,9 @@ void print_status(const std::string& directory, const farming::Survey& survey) {
   line("waiting", std::to_string(survey.waiting));
   line("running", std::to_string(survey.running));
   line("workers", std::to_string(survey.workers));
-  if (survey.tally.all_failed() > 0)
-    line("ends", kinds_of_failure(survey.tally) +
-                     (survey.tally.again > 0 ? "; run again: " + std::to_string(survey.tally.again) : ""));
+  const uint64_t again = survey.tally.again + survey.lost_again;
+  if (const std::string kinds = kinds_of_failure(survey); !kinds.empty())
+    line("ends", kinds + (again > 0 ? "; run again: " + std::to_string(again) : ""));
   if (survey.tally.ended > 0) {
     char times[128];
     std::snprintf(times, sizeof times, "%.3f s on average, %.3f s at most",
