@@ -109,6 +109,35 @@ TEST(Sizing, LimitsAreHeededAndTold) {
   EXPECT_NE(all.find("a job may run for 01:00:00"), std::string::npos);
 }
 
+std::string all_of(const Size& size) {
+  std::string all;
+  for (const std::string& reason : size.reasons) all += reason + "\n";
+  return all;
+}
+
+TEST(Sizing, LimitsOfAccountsAndPartitionsAreNamed) {
+  const Size size =
+      size_farm({.mean_us = 3600 * kSecond, .longest_us = 3600 * kSecond, .cases = 5000, .at_once = 1},
+                {.most_minutes = 60,
+                 .time_by = "partition short",
+                 .bounds = {{20, "QOS normal lets you have 20 jobs"}, {7, "account lab lets 7 run"}}});
+  EXPECT_EQ(size.jobs, 7u);
+  EXPECT_NE(all_of(size).find("account lab lets 7 run"), std::string::npos);
+  EXPECT_NE(all_of(size).find("partition short lets a job run for 01:00:00"), std::string::npos);
+  EXPECT_NE(all_of(size).find("about 715 cases each"), std::string::npos);
+}
+
+TEST(Sizing, AWaitLongerThanTheWorkIsNotWorthIt) {
+  const Needs needs = {.mean_us = 60 * kSecond, .longest_us = 60 * kSecond, .cases = 1000, .at_once = 1};
+  const Means busy = {.free_jobs = 2, .all_jobs = 50, .wait_us = 24 * 3600 * kSecond};
+  EXPECT_EQ(size_farm(needs, busy).jobs, 2u);  // 10 h of work for each of two
+  Means soon = busy;
+  soon.wait_us = 600 * kSecond;
+  EXPECT_EQ(size_farm(needs, soon).jobs, 50u);
+  EXPECT_NE(all_of(size_farm(needs, soon)).find("those that cannot start now start in about 00:10:00"),
+            std::string::npos);
+}
+
 TEST(Sizing, ThereAreNotMoreJobsThanCases) {
   EXPECT_EQ(size_farm({.mean_us = 600 * kSecond, .longest_us = 0, .cases = 6, .at_once = 2}, {}).jobs, 3u);
 }

@@ -44,21 +44,28 @@ Size size_farm(const Needs& needs, const Means& means) {
   };
   at_most((needs.cases + at_once - 1) / at_once, "more jobs would have no cases");
   at_most(means.most_jobs, "no more than " + std::to_string(means.most_jobs) + " jobs may be submitted");
+  for (const Bound& bound : means.bounds) at_most(bound.jobs, bound.why);
   at_most(means.all_jobs, std::to_string(means.all_jobs) + " jobs fit on the cluster at once");
-  // Work that those which start now do within the hour is not worth a wait.
-  if (means.free_jobs > 0 && work / means.free_jobs <= kHour)
-    at_most(means.free_jobs, std::to_string(means.free_jobs) + " jobs can start now");
+  // Work that those which start now do before others could start is not worth a wait; nor is an hour's.
+  if (means.free_jobs > 0 && work / means.free_jobs <= std::max(means.wait_us, kHour)) {
+    at_most(means.free_jobs, std::to_string(means.free_jobs) + " jobs can start now" +
+                                 (means.wait_us > 0 ? ", and more in " + time_text(means.wait_us) : ""));
+  } else if (means.wait_us > 0 && size.jobs > means.free_jobs) {
+    size.reasons.push_back("those that cannot start now start in about " + time_text(means.wait_us));
+  }
   if (size.jobs == worth) size.reasons.push_back("each job gets a minute of work at least");
   const uint64_t minutes = work / size.jobs / (60 * kSecond) + needs.longest_us / (60 * kSecond) + 1;
   size.minutes = std::clamp(rounded_up(minutes + minutes / 4, kQuarter), kShortest, kLongest);
   if (means.most_minutes > 0 && size.minutes > means.most_minutes) {
     size.minutes = means.most_minutes;
-    size.reasons.push_back("a job may run for " +
-                           text::format_seconds(static_cast<int64_t>(size.minutes) * 60) +
-                           "; others follow for what is left");
+    size.reasons.push_back(
+        (means.time_by.empty() ? "a job may run for " : means.time_by + " lets a job run for ") +
+        text::format_seconds(static_cast<int64_t>(size.minutes) * 60) + "; others follow for what is left");
   }
+  const uint64_t each = (needs.cases + size.jobs - 1) / size.jobs;
   size.reasons.push_back(std::to_string(size.jobs) + (size.jobs == 1 ? " job" : " jobs") + " of " +
-                         text::format_seconds(static_cast<int64_t>(size.minutes) * 60));
+                         text::format_seconds(static_cast<int64_t>(size.minutes) * 60) + ", about " +
+                         std::to_string(each) + (each == 1 ? " case each" : " cases each"));
   return size;
 }
 

@@ -13,15 +13,14 @@
 #include <thread>
 #include <utility>
 
-#include "api/machine.pb.h"
 #include "cli/farm/farm_report.h"
 #include "cli/farm/farm_request.h"
-#include "engine/fetch.h"
 #include "engine/open.h"
 #include "farm/sizing.h"
+#include "farming/cluster_means.h"
 #include "farming/farm_directory.h"
 #include "farming/farm_jobs.h"
-#include "model/cluster.pb.h"
+#include "farming/put_again.h"
 #include "text/number.h"
 #include "view/output.h"
 
@@ -31,7 +30,8 @@ namespace {
 constexpr char kUsage[] =
     "Usage: minke farm run [TABLE | - | --glob PATTERN] [options] [sbatch's options] [-- COMMAND …]\n"
     "       minke farm status|result|stop [DIRECTORY]    minke farm log CASE [DIRECTORY]\n"
-    "       minke farm wait|retry [DIRECTORY]            minke farm add TABLE [DIRECTORY]\n"
+    "       minke farm wait [DIRECTORY]                  minke farm add TABLE [DIRECTORY]\n"
+    "       minke farm retry [DIRECTORY] [CASE…]         (cases that failed: all, or 3 7-9)\n"
     "\n"
     "Runs a command for each case of a table, in jobs which take cases until none is left.\n"
     "In the command, {} is the case, {name} a column, {#} the case's number. Without a command each line of\n"
@@ -53,7 +53,7 @@ constexpr char kUsage[] =
 constexpr uint64_t kCasesToSize = 8;
 constexpr int64_t kSecondsToSize = 20;
 constexpr uint32_t kFirstMinutes = 60;
-constexpr uint64_t kMostJobs = 998;
+constexpr int kFirstOfSlurm = 1000;  // of a cluster's own numbers of errors
 
 int complain(const Error& error) {
   view::print_error("minke farm", error.message);
@@ -95,20 +95,6 @@ Result<OpenFarm> open_farm(const std::optional<std::string>& given) {
   return OpenFarm{*directory, std::move(*settings), std::move(*journal)};
 }
 
-// How many jobs of `cpus` CPUs the nodes have room for, now and at all.
-farm::Means means_of(engine::Engine& cluster, uint32_t cpus) {
-  farm::Means means;
-  means.most_jobs = kMostJobs;
-  const auto nodes = engine::fetch_nodes(cluster);
-  if (!nodes || cpus == 0) return means;
-  for (const model::NodeRecord* node : nodes->records) {
-    if (node->state() != model::NODE_IDLE) continue;
-    means.all_jobs += node->cpus() / cpus;
-    means.free_jobs += (node->cpus() - std::min(node->cpus(), node->allocated_cpus())) / cpus;
-  }
-  return means;
-}
-
 uint32_t at_once_of(const farm::Ledger& ledger) {
   return ledger.members().empty() ? 1 : ledger.members().begin()->second.slots;
 }
@@ -135,6 +121,7 @@ class Driver {
   OpenFarm& farm_;
   std::unique_ptr<engine::Engine> cluster_;
   bool is_slurm_ = false, is_sized_ = false;
+  uint32_t minutes_ = kFirstMinutes;  // of a job, where its user did not say
   int64_t began_ = std::time(nullptr);
 };
 
@@ -164,8 +151,11 @@ Status Driver::begin() {
   const auto jobs = farming::follow_jobs(*cluster_, farm_.journal, farm_.settings.rule);
   if (!jobs) return failure(jobs.error());
   is_sized_ = farm_.settings.jobs > 0 || !farm_.journal.ledger().submissions().empty();
+  const uint32_t cpus = at_once_of(farm_.journal.ledger()) * std::max(1u, farm_.settings.cpus_per_case);
+  const uint64_t most = farming::cluster_means(*cluster_, farm_.journal, cpus).most_minutes;
+  if (most > 0) minutes_ = static_cast<uint32_t>(std::min<uint64_t>(minutes_, most));
   for (const farm::Wish& wish : farm::wishes(farm_.journal.ledger(), jobs->present)) {
-    if (const Status done = submit(jobs_for(wish), kFirstMinutes, wish); !done) return done;
+    if (const Status done = submit(jobs_for(wish), minutes_, wish); !done) return done;
   }
   return {};
 }
@@ -183,20 +173,28 @@ Status Driver::grow() {
   needs.longest_us = now->tally.longest_us;
   needs.cases = now->left;
   needs.at_once = at_once_of(farm_.journal.ledger());
-  const farm::Size size =
-      farm::size_farm(needs, means_of(*cluster_, needs.at_once * farm_.settings.cpus_per_case));
+  const farm::Size size = farm::size_farm(
+      needs, farming::cluster_means(*cluster_, farm_.journal,
+                                    needs.at_once * std::max(1u, farm_.settings.cpus_per_case)));
   std::string why;
   for (const std::string& reason : size.reasons) why += (why.empty() ? "" : "; ") + reason;
   std::fprintf(stderr, "minke farm: %s\n", why.c_str());
-  if (size.jobs < 2) return {};
-  return submit(static_cast<uint32_t>(size.jobs - 1), static_cast<uint32_t>(size.minutes), {});
+  minutes_ = static_cast<uint32_t>(size.minutes);
+  // A cluster may have limits that it does not tell: fewer jobs, then, where it refuses so many.
+  for (auto jobs = static_cast<uint32_t>(size.jobs - 1); jobs > 0; jobs /= 2) {
+    const Status done = submit(jobs, minutes_, {});
+    if (done || done.error().code < kFirstOfSlurm || jobs == 1) return done;
+    std::fprintf(stderr, "minke farm: %u jobs more are refused (%s), so half as many\n", jobs,
+                 done.error().message.c_str());
+  }
+  return {};
 }
 
 Status Driver::tend() {
   const auto jobs = farming::follow_jobs(*cluster_, farm_.journal, farm_.settings.rule);
   if (!jobs) return failure(jobs.error());
   for (const farm::Wish& wish : farm::wishes(farm_.journal.ledger(), jobs->present))
-    if (const Status done = submit(jobs_for(wish), kFirstMinutes, wish); !done) return done;
+    if (const Status done = submit(jobs_for(wish), minutes_, wish); !done) return done;
   return {};
 }
 
@@ -318,33 +316,36 @@ int add(Arguments words) {
   return follow(*farm, true);
 }
 
-// The cases that failed for good run again, as one more attempt.
-int retry(Arguments words) {
-  auto farm = open_farm(word_at(words, 0));
+// minke farm retry [DIRECTORY] [CASE…]: the cases that failed for good run again, as one more attempt.
+int retry(const Arguments& words) {
+  std::error_code problem;
+  std::optional<std::string> directory;
+  std::vector<farm::Range> cases;
+  for (const std::string& word : words) {
+    const bool is_first = &word == words.data();
+    const auto range = farming::parse_cases(word);
+    if (is_first && (!range || std::filesystem::exists(word + "/farm.json", problem))) {
+      directory = word;
+    } else if (!range) {
+      return complain(range.error());
+    } else {
+      cases.push_back(*range);
+    }
+  }
+  auto farm = open_farm(directory);
   if (!farm) return complain(farm.error());
   const auto cluster = engine::open();
   if (!cluster) return complain(cluster.error());
   const auto jobs = farming::follow_jobs(**cluster, farm->journal, farm->settings.rule);
   if (!jobs) return complain(jobs.error());
-  uint64_t again = 0;
+  Result<uint64_t> again = 0;
   {
     const auto turn = farming::Turn::take(farm->journal);
     if (!turn) return complain(turn.error());
-    const auto states = farming::case_states(farm->journal);
-    if (!states) return complain(states.error());
-    std::vector<farm::Entry> entries;
-    if (farm->journal.ledger().stopped())
-      entries.push_back({farm::EntryKind::kGoOn, 0, 0, 0, 0, 0, std::time(nullptr), ""});
-    for (const farming::CaseState& state : *states) {
-      if (!state.ended || state.waits || state.outcome.ok() || state.outcome.again) continue;
-      const uint64_t number = static_cast<uint64_t>(&state - states->data()) + 1;
-      entries.push_back(
-          {farm::EntryKind::kRetry, 0, number, 1, state.outcome.attempt + 1, 0, std::time(nullptr), ""});
-      ++again;
-    }
-    if (const Status told = farm->journal.add(entries); !told) return complain(told.error());
+    again = farming::put_again(farm->journal, cases);
   }
-  std::printf("%llu cases run again\n", static_cast<unsigned long long>(again));
+  if (!again) return complain(again.error());
+  std::printf("%llu cases run again\n", static_cast<unsigned long long>(*again));
   return follow(*farm, true);
 }
 
