@@ -110,6 +110,43 @@ def test_what_always_fails_ends_automatic_resubmission(cluster):
     assert not (farm.path / "final").exists()
 
 
+def log_says(farm: Farm, text: str, seconds: float = 90) -> str:
+    return poll(lambda: (farm.path / "farm.log").exists() and text in (log := farm.read("farm.log")) and log, seconds, f"{text} in farm.log")
+
+
+def test_a_case_without_a_status_ends_automatic_resubmission(cluster):
+    """Its script is left, or killed, before its last line: the worker's own record counts."""
+    farm = Farm(cluster, ["true", "exit 3", "kill -9 $$", "exit 0"])
+    farm.run("submit.run", "1", "-auto")
+    log_says(farm, "Only failed cases left; cannot auto-resubmit; exiting")
+    assert farm.statuses() == {"1": "0"} and not (farm.path / "MISC/run-2").exists()
+    said = farm.run("query.run")
+    assert "Processed cases, globally: 4/4" in said and "Failed cases: 3" in said
+    # By hand they run again.
+    farm.write("table.dat", farm.read("table.dat").replace("exit 3", "true").replace("kill -9 $$", "true").replace("exit 0", "true"))
+    assert "Submitting 3 cases" in farm.run("resubmit.run", "1")
+    farm.ended()
+    assert farm.statuses() == {str(i): "0" for i in range(1, 5)}
+
+
+def test_a_case_that_takes_its_job_with_it_is_not_tried_for_ever(cluster):
+    """It kills what runs it, as often as N_failed_max says; then the others have their turn."""
+    farm = Farm(cluster, ["kill -9 $PPID", "true"])
+    farm.write("config.h", farm.read("config.h").replace("N_failed_max=5", "N_failed_max=2"))
+    farm.run("submit.run", "1", "-auto")
+    log = log_says(farm, "Only failed cases left; cannot auto-resubmit; exiting")
+    assert re.findall(r"Resubmitted \d+", log) == ["Resubmitted 2", "Resubmitted 1"] and farm.statuses() == {"2": "0"}
+
+
+def test_jobs_that_begin_no_case_are_not_resubmitted_for_ever(cluster):
+    farm = Farm(cluster, ["true"])
+    farm.write("job_script.sh", farm.read("job_script.sh").replace("task.run", "exit 1"))
+    farm.write("config.h", farm.read("config.h").replace("N_failed_max=5", "N_failed_max=2"))
+    farm.run("submit.run", "1", "-auto")
+    log = log_says(farm, "The last 2 submissions have begun no case: see OUTPUT; cannot auto-resubmit; exiting")
+    assert log.count("Resubmitted") == 1
+
+
 def test_the_guard_stops_a_job_whose_cases_are_all_short(cluster):
     farm = Farm(cluster, ["true"] * 20, guard="dt_failed=30")
     farm.run("submit.run", "1")

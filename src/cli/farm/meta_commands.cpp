@@ -16,6 +16,9 @@
 #include "cli/farm/meta_jobs.h"
 #include "cli/farm/meta_submission.h"
 #include "engine/open.h"
+#include "farm/retry_rule.h"
+#include "farming/journal.h"
+#include "farming/reclaim.h"
 #include "text/timestamp.h"
 #include "view/output.h"
 
@@ -61,6 +64,18 @@ void wait_for_jobs(const MetaRun& run) {
   }
 }
 
+// The cases that the run's last jobs took with them: nobody was left to tell.
+Status account_for_last(const MetaRun& run) {
+  auto journal = farming::Journal::open(run.directory());
+  if (!journal) return failure(journal.error());
+  const auto turn = farming::Turn::take(*journal);
+  if (!turn) return failure(turn.error());
+  farm::RetryRule rule;
+  rule.lost = false;
+  const auto dead = farming::account_for_the_dead(*journal, rule);
+  return dead ? Status() : Status(failure(dead.error()));
+}
+
 // Where META-Farm itself keeps scratch files of a farm: what TMP leads to, below the user's ~/tmp. Nothing
 // else is ever removed.
 std::string scratch_of_meta() {
@@ -86,6 +101,7 @@ int autojob_run_main(int, char**) {
   const auto run = read_last_run();
   if (!run) return note(run.error().message, 1);
   if (run->number == 0) return note(kNoFarm, 1);
+  if (const Status done = account_for_last(*run); !done) return note(done.error().message, 1);
   const auto left = read_left(*run);
   if (!left) return note(left.error().message, 1);
   if (left->cases == 0) {
@@ -97,14 +113,18 @@ int autojob_run_main(int, char**) {
   if (!run->resubmits)
     return note(std::to_string(left->cases) + " cases have not succeeded: final.sh does not run", 0);
   if (left->never_ended == 0) return note("Only failed cases left; cannot auto-resubmit; exiting", 0);
+  if (left->idle_runs >= left->patience)
+    return note("The last " + std::to_string(left->idle_runs) +
+                    " submissions have begun no case: see OUTPUT; cannot auto-resubmit; exiting",
+                1);
   wait_for_jobs(*run);
   MetaRequest request;
   request.jobs = run->words.empty() ? 1 : std::atoll(run->words.front().c_str());
   request.resubmits = true;
   if (run->words.size() > 1) request.options.assign(run->words.begin() + 1, run->words.end());
-  if (const Status done = submit_meta_farm(request, MetaWork::kLeft); !done)
+  if (const Status done = submit_meta_farm(request, MetaWork::kHopeful); !done)
     return note(done.error().message, 1);
-  return note("Resubmitted " + std::to_string(left->cases) + " cases", 0);
+  return note("Resubmitted " + std::to_string(left->hopeful) + " cases", 0);
 }
 
 int status_run_main(int argc, char** argv) {

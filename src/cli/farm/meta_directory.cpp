@@ -156,24 +156,4 @@ Result<farm::Tally> run_tally(const MetaRun& run) {
   return all;
 }
 
-Result<MetaLeft> read_left(const MetaRun&) {
-  const auto content = read_farm_file("table.dat");
-  if (!content) return failure("File table.dat doesn't exist. Exiting");
-  const auto table = farm::read_meta_table(*content, "table.dat");
-  if (!table) return failure(table.error());
-  const auto statuses = read_statuses();
-  if (!statuses) return failure(statuses.error());
-  MetaLeft left;
-  left.all = table->ids.size();
-  const std::vector<std::string_view> lines = text::split(table->content, '\n');
-  for (size_t i = 0; i < table->ids.size(); ++i) {
-    const auto status = statuses->of.find(table->ids[i]);
-    if (status != statuses->of.end() && status->second == 0) continue;
-    left.table.append(lines[i]).append("\n");
-    ++left.cases;
-    if (status == statuses->of.end()) ++left.never_ended;
-  }
-  return left;
-}
-
 }  // namespace minke::cli

@@ -57,10 +57,16 @@ struct MetaStatuses {
 Result<MetaStatuses> read_statuses();
 // How a run's cases ended, by the workers' own records.
 Result<farm::Tally> run_tally(const MetaRun& run);
-// Cases of the farm that have not succeeded: the lines of table.dat, and how many of them never ended.
+// Cases of the farm that have not succeeded: the lines of table.dat, and how many of them never ended. A case
+// has ended where STATUSES or a worker's record says so, whatever became of its script. One that was cut
+// short with its job as often as a farm allows counts as ended, too: else -auto would never come to an end.
 struct MetaLeft {
   std::string table;
   uint64_t cases = 0, never_ended = 0, all = 0;
+  std::string hopeful_table;  // without those that were cut short so often
+  uint64_t hopeful = 0;
+  uint32_t idle_runs = 0;  // the last so many runs have begun no case
+  uint32_t patience = 0;   // how often a case may be cut short, and so many runs may be idle
 };
 Result<MetaLeft> read_left(const MetaRun& run);
 

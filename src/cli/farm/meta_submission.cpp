@@ -188,13 +188,14 @@ Status make_directories() {
 
 // The table of the new run; the user's own gets its numbers.
 Result<std::string> table_for(MetaWork work, const MetaRun& last) {
-  if (work == MetaWork::kLeft) {
+  if (work != MetaWork::kAll) {
     auto left = read_left(last);
     if (!left) return failure(left.error());
-    if (left->cases == 0) return failure("No failed/unfinished jobs; nothing to resubmit");
-    if (const Status written = os::replace_file("table.dat_", left->table, 0644); !written)
+    std::string& table = work == MetaWork::kHopeful ? left->hopeful_table : left->table;
+    if (table.empty()) return failure("No failed/unfinished jobs; nothing to resubmit");
+    if (const Status written = os::replace_file("table.dat_", table, 0644); !written)
       return failure(written.error());
-    return std::move(left->table);
+    return std::move(table);
   }
   const auto content = read_farm_file("table.dat");
   if (!content) return failure("File table.dat doesn't exist. Exiting");
@@ -212,7 +213,7 @@ Result<std::string> table_for(MetaWork work, const MetaRun& last) {
 Status check_may_begin(engine::Engine& cluster, const MetaRun& last, MetaWork work) {
   const auto statuses = read_statuses();
   if (!statuses) return failure(statuses.error());
-  if (work == MetaWork::kLeft) {
+  if (work != MetaWork::kAll) {
     if (last.number == 0 && statuses->lines == 0) return failure(kNoFarm);
     if (last.number == 0) return {};
     const auto states = states_of(cluster, last);

@@ -18,7 +18,8 @@ struct MetaRequest {
 // argv behind the command's name. Error: the message, as META has it.
 Result<MetaRequest> read_meta_request(int argc, char** argv);
 
-enum class MetaWork { kAll, kLeft };  // submit.run, resubmit.run
+// submit.run, resubmit.run, and what -auto resubmits: not what was cut short with its job too often.
+enum class MetaWork { kAll, kLeft, kHopeful };
 
 // Prints what it does, as META does. Errors: the
 // message that ends the command.
