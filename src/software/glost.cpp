@@ -13,20 +13,33 @@ case "${1:-}" in
   '' | -*) echo 'usage: srun glost_launch LIST; options other than -h and -v are not done here' >&2; exit 2 ;;
 esac
 [ -r "$1" ] && [ ! -d "$1" ] || { echo "glost_launch: $1: it cannot be read" >&2; exit 1; }
-[ -d "${SLURM_TMPDIR:-}" ] || { echo 'glost_launch: it runs in a job' >&2; exit 1; }
+[ -n "${SLURM_JOB_ID:-}" ] || { echo 'glost_launch: it runs in a job' >&2; exit 1; }
 rank=${PMIX_RANK:-${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-${SLURM_PROCID:-0}}}}
+nodes=${SLURM_JOB_NUM_NODES:-${SLURM_NNODES:-1}}
 # All tasks of one start have this in common, and no others.
 step=${SLURM_STEP_ID-}
 step=${step#-5}  # which a batch script has
-taken=$SLURM_TMPDIR/.glost.${PMIX_NAMESPACE:-${step:-p$PPID}}
+[ "$step" != 4294967291 ] || step=
+start=${PMIX_NAMESPACE:-${step:-p$PPID}}
+tasks=${OMPI_COMM_WORLD_SIZE:-${PMI_SIZE:-${step:+${SLURM_STEP_NUM_TASKS:-${SLURM_NTASKS:-1}}}}}
+# On one node in its own directory; else in the working directory, which all nodes share.
+place=${SLURM_TMPDIR:-/tmp}
+[ "$nodes" -le 1 ] && [ -d "$place" ] && [ -w "$place" ] || place=$PWD
+case $(findmnt -no OPTIONS -T "$place" 2>/dev/null) in
+  *localflock* | *local_lock=all* | *local_lock=flock* | *nolock*)
+    [ "$nodes" -le 1 ] || {
+      echo "glost_launch: $place is mounted with locks that count on one node alone; start it in another directory" >&2
+      exit 1
+    } ;;
+esac
+taken=$place/.glost.$SLURM_JOB_ID.${SLURM_RESTART_COUNT:-0}.${start//[!A-Za-z0-9_.-]/_}
 stop=
 trap 'stop=1; [ "$rank" != 0 ] || echo "#signal received: no new task will be submitted" >&2' USR1
 mapfile -t lines <"$1"
 while [ -z "$stop" ]; do
-  exec {lock}>>"$taken"
-  flock "$lock"
+  { exec {lock}>>"$taken" && flock "$lock"; } || { echo "glost_launch: $taken: no lock can be had" >&2; exit 1; }
   number=$(stat -c %s "$taken")  # a byte for each line that somebody has taken
-  printf . >&"$lock"
+  printf . >&"$lock" || { echo "glost_launch: $taken: it cannot be written" >&2; exit 1; }
   exec {lock}>&-
   [ "$number" -lt ${#lines[@]} ] || break
   command=${lines[number]}
@@ -40,6 +53,9 @@ while [ -z "$stop" ]; do
   printf '#executed by process\t%s in %d.%02ds\t%s : %s\n' "$rank" $((time / 1000000)) $((time / 10000 % 100)) "$end" \
     "$command" >&2
 done
+# The last task to leave takes the files away.
+exec {lock}>>"$taken.left" && flock "$lock" && printf . >&"$lock" &&
+  [ "$(stat -c %s "$taken.left")" -lt "${tasks:-1}" ] || rm -f "$taken" "$taken.left"
 exit 0
 )sh";
 
