@@ -147,7 +147,11 @@ class Acquisition {
       }
       return -(found.log + std::log(at.deviation));
     };
-    const Box box{std::vector<double>(moving.size(), 0.0), std::vector<double>(moving.size(), 1.0)};
+    Box box;
+    for (const size_t i : moving) {
+      box.low.push_back(space_.reach(i).low);
+      box.high.push_back(space_.reach(i).high);
+    }
     const Minimum top = minimise(loss, start, box, 40);
     Point point = from;
     for (size_t k = 0; k < moving.size(); ++k) point[moving[k]] = top.x[k];
@@ -170,10 +174,12 @@ Point neighbour(const Space& space, const Point& point, Random& random) {
   const double part = std::max(0.3, 2.0 / static_cast<double>(space.size()));
   for (size_t i = 0; i < space.size(); ++i) {
     if (random.uniform() >= part || std::isnan(moved[i])) continue;
-    if (space.parameters()[i].is_category())
+    if (space.parameters()[i].is_category()) {
       moved[i] = static_cast<double>(random.below(space.parameters()[i].values.size()));
-    else
-      moved[i] += size * random.normal();
+    } else {
+      const Space::Reach reach = space.reach(i);
+      moved[i] = std::clamp(moved[i] + size * random.normal(), reach.low, reach.high);
+    }
   }
   // What applies now and did not before is anywhere.
   for (size_t i = 0; i < space.size(); ++i) {

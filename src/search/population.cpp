@@ -32,7 +32,7 @@ Point Population::explored(const Point& point, Random& random) const {
                                 ? static_cast<double>(std::get<int64_t>(value))
                                 : std::get<double>(value);
       const double at = space_.coordinate(i, number * (other < 0.5 ? 0.8 : 1.2));
-      if (!std::isnan(at)) changed[i] = at;
+      if (!std::isnan(at)) changed[i] = std::clamp(at, space_.reach(i).low, space_.reach(i).high);
     }
   }
   space_.snap(changed);

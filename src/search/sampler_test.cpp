@@ -175,6 +175,30 @@ TEST(Samplers, TakeIntegersCategoriesAndConditions) {
   }
 }
 
+// A loss that falls without an end draws a search outwards; no random draw is eight deviations away.
+TEST(Samplers, StayWhereDistributionsWithoutAnEndHaveTheirValues) {
+  for (const Distribution distribution : {Distribution::kNormal, Distribution::kLogNormal}) {
+    Space space;
+    ASSERT_TRUE(space.add({.name = "x", .distribution = distribution, .mu = 2, .sigma = 0.5}));
+    ASSERT_TRUE(space.add({.name = "y", .distribution = Distribution::kUniform, .low = 0, .high = 1}));
+    for (const Method method : {Method::kBayes, Method::kTpe}) {
+      for (const double sign : {1.0, -1.0}) {
+        std::vector<Observation> history;
+        double farthest = 0;
+        for (uint64_t i = 0; i < 40; ++i) {
+          const Point point = *suggest(space, {method, 3}, history, i);
+          const double x = number(space, point, 0);
+          const double deviations = ((distribution == Distribution::kNormal ? x : std::log(x)) - 2) / 0.5;
+          farthest = std::max(farthest, std::abs(deviations));
+          history.push_back({point, sign * deviations});
+        }
+        EXPECT_LT(farthest, 4) << method_name(method) << ", " << sign;
+        EXPECT_GT(farthest, 1.5) << method_name(method) << ", " << sign;
+      }
+    }
+  }
+}
+
 TEST(Grid, GoesThroughAllOnceAndTheLastFastest) {
   Space space;
   ASSERT_TRUE(space.add(

@@ -187,6 +187,12 @@ void Space::snap(Point& point) const {
   }
 }
 
+Space::Reach Space::reach(size_t parameter) const {
+  const Distribution distribution = parameters_[parameter].distribution;
+  const bool endless = distribution == Distribution::kNormal || distribution == Distribution::kLogNormal;
+  return endless ? Reach{0.001, 0.999} : Reach{0, 1};
+}
+
 size_t Space::category(size_t parameter, double share) const {
   const Parameter& one = parameters_[parameter];
   if (one.shares.empty())

@@ -76,6 +76,13 @@ class Space {
   Value value(size_t parameter, double coordinate) const;
   // The coordinate of a value; NaN if the parameter cannot have it.
   double coordinate(size_t parameter, const Value& value) const;
+  // The shares that a search may go to by steps of its own. All of them, but of a distribution without an end
+  // (normal, log_normal) those between its quantiles 0.001 and 0.999: a share of 1 would be eight deviations
+  // away, where no random draw ever is.
+  struct Reach {
+    double low, high;
+  };
+  Reach reach(size_t parameter) const;
   // The index of a category for a share of [0, 1).
   size_t category(size_t parameter, double share) const;
   // {"lr": 0.1, "optimizer": {"name": "adam"}}: parameters that apply, nested as in the sweep file.

@@ -60,8 +60,11 @@ class Density {
       } else if (space_.parameters()[i].is_category()) {
         if (random.uniform() >= widths_[i]) point[i] = middle;
       } else {
-        const double low = normal_share(-middle / widths_[i]), high = normal_share((1 - middle) / widths_[i]);
-        point[i] = middle + widths_[i] * normal_quantile(low + random.uniform() * (high - low));
+        const Space::Reach reach = space_.reach(i);
+        const double low = normal_share((reach.low - middle) / widths_[i]);
+        const double high = normal_share((reach.high - middle) / widths_[i]);
+        const double drawn = middle + widths_[i] * normal_quantile(low + random.uniform() * (high - low));
+        point[i] = std::clamp(drawn, reach.low, reach.high);
       }
     }
     space_.snap(point);
