@@ -48,8 +48,10 @@ std::string bytes_of(const std::string& hex) {
   return bytes;
 }
 
+// Also while its processes are cleared away: at its time limit a training saves its state, and its next run
+// must find that.
 bool goes_on(const model::JobRecord& job) {
-  return job.state() == model::JOB_PENDING || job.state() == model::JOB_RUNNING ||
+  return job.completing() || job.state() == model::JOB_PENDING || job.state() == model::JOB_RUNNING ||
          job.state() == model::JOB_SUSPENDED || job.state() == model::JOB_REQUEUED;
 }
 
