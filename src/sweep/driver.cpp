@@ -15,6 +15,7 @@
 #include "api/actions.pb.h"
 #include "api/job_filter.pb.h"
 #include "engine/fetch.h"
+#include "engine/find_submitted.h"
 #include "helpers/keep_metrics.h"
 #include "model/error.h"
 #include "model/job_record.pb.h"
@@ -39,7 +40,8 @@ constexpr size_t kMostLostRuns = 20;  // of one piece of a trial
 constexpr int kMostUnknown = 5;       // looks for a job that nobody knows
 constexpr size_t kTrialsToJudge = 3;  // without the metric: it will not come
 constexpr std::chrono::milliseconds kPause{200};
-constexpr int kMostLooks = 300;  // for the end of jobs that were cancelled
+constexpr int64_t kClocksApart = 300;  // s
+constexpr int kMostLooks = 300;        // for the end of jobs that were cancelled
 
 std::string bytes_of(const std::string& hex) {
   std::string bytes;
@@ -112,7 +114,7 @@ Status Driver::fill() {
       if (const Status started = start_run(trial); !started) return started;
     }
   }
-  while (running().size() < record_.settings().jobs) {
+  while (running().size() < record_.settings().jobs && !around_.interrupted()) {
     const auto assignment = record_.search().next();
     if (!assignment) return {};
     if (const Status asked = record_.ask(*assignment, std::time(nullptr)); !asked) return asked;
@@ -156,7 +158,35 @@ Result<std::string> Driver::script_of(const search::Trial& trial) {
   return script + "\n";
 }
 
+// A run that was begun, and of which nobody wrote down the job: perhaps it was submitted, and the process
+// killed. Its job is noted, if there is one; a cluster that knows keys gives it to who submits again.
+Status Driver::settle(uint64_t number) {
+  const TrialRecord& trial = record_.trials().at(number);
+  if (trial.runs.empty() || trial.runs.back().ended || trial.runs.back().job != 0) return {};
+  const auto identity = cluster_.identity();
+  if (!identity) return failure(identity.error());
+  // What is known of the queue may be older than the job.
+  const auto pause = std::chrono::seconds(identity->least_poll_seconds);
+  if (pause.count() > 0)
+    around_.say("trial " + std::to_string(number) +
+                ": perhaps its job was submitted before; the queue tells in " +
+                std::to_string(pause.count()) + " s");
+  for (std::chrono::milliseconds waited{0}; waited < pause; waited += kPause) {
+    if (around_.interrupted()) return {};
+    std::this_thread::sleep_for(kPause);
+  }
+  const auto job =
+      engine::find_submitted(cluster_, bytes_of(trial.runs.back().key), trial.asked - kClocksApart);
+  if (!job) return failure(job.error());
+  return *job == 0 ? Status() : record_.submitted(number, *job);
+}
+
 Status Driver::start_run(uint64_t number) {
+  if (const Status settled = settle(number); !settled) return settled;
+  if (const auto& runs = record_.trials().at(number).runs;
+      !runs.empty() && !runs.back().ended && runs.back().job != 0)
+    return {};
+  if (around_.interrupted()) return {};
   const search::Trial& trial = record_.search().trials().at(number);
   const std::string directory = record_.trial_directory(number);
   if (const Status taken = take_over(number); !taken) return taken;
@@ -363,6 +393,7 @@ Status Driver::cancel(uint32_t job) {
 Status Driver::cancel_all() {
   std::vector<uint32_t> jobs;
   for (const uint64_t trial : running()) {
+    if (const Status settled = settle(trial); !settled) return settled;
     const auto& runs = record_.trials().at(trial).runs;
     if (runs.empty() || runs.back().ended || runs.back().job == 0) continue;
     jobs.push_back(runs.back().job);

@@ -52,6 +52,7 @@ class Driver {
  private:
   Status fill();
   Status start_run(uint64_t trial);
+  Status settle(uint64_t trial);
   Status take_over(uint64_t trial);
   Result<std::string> script_of(const search::Trial& trial);
   Status look();

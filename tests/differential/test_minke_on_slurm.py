@@ -594,6 +594,51 @@ def test_a_simulation_of_what_the_cluster_has_run(login):
     assert done.returncode == 1 and "--since" in done.stderr
 
 
+def test_a_sweep_whose_process_is_killed_goes_on_and_runs_no_trial_twice(login):
+    """`minke sweep` dies before it knows that its first job was taken, and again while trials train. One goes on after exit code 75."""
+    sbatch, real = login.bin / "sbatch", shutil.which("sbatch", path=SYSTEM_PATH)
+    counted = sbatch.read_text()
+    sbatch.write_text(f'#!/bin/sh\necho "sbatch $*" >>"{login.count}"\n{real} "$@"\nkill -9 $PPID\n')
+    (login.work / "train.py").write_text("""import os, sys, time
+trial, checkpoint = os.environ["MINKE_TRIAL"], os.environ["MINKE_CHECKPOINT_DIR"] + "/epoch"
+done = int(open(checkpoint).read()) if os.path.exists(checkpoint) else 0
+with open("ran.txt", "a") as file:
+    print(trial, os.environ["SLURM_JOB_ID"], done, file=file)
+with open(os.environ["MINKE_TRIAL_DIR"] + "/log.csv", "a", buffering=1) as file:
+    if not done:
+        print("epoch,loss", file=file)
+    for epoch in range(done + 1, 5):
+        print(f"{epoch},{1 / epoch}", file=file)
+        open(checkpoint, "w").write(str(epoch))
+        if trial == "2" and epoch == 2:
+            sys.exit(75)
+        while trial == "3" and not os.path.exists("go-on"):
+            time.sleep(0.1)
+""")
+    (login.work / "s.yaml").write_text("program: train.py\nmethod: bayes\nmetric: {name: loss}\nrun_cap: 4\nparameters: {lr: {min: 0.0, max: 1.0}}\n")
+    quick = {"MINKE_CONFIG": login.quick()}
+    ran = lambda: [line.split() for line in (login.work / "ran.txt").read_text().splitlines()] if (login.work / "ran.txt").exists() else []
+    command = ("run", "s.yaml", "-j", "3", "--sbatch=--time=5", "--sbatch=--mem=50")
+    began = time.monotonic()
+    assert login.run("minke", "sweep", *command, env=quick).returncode == -signal.SIGKILL and len(login.asked("sbatch")) == 1
+    sbatch.write_text(counted)
+    process = login.start("minke", "sweep", "resume", "s", env=login.environment | quick)
+    poll(lambda: process.poll() is not None or len({trial for trial, _, _ in ran()}) >= 3, 60, "three trials")
+    assert process.poll() is None, process.communicate()
+    process.kill()
+    process.communicate()
+    (login.work / "go-on").touch()
+    said = login.run("minke", "sweep", "resume", "s", env=quick, check=0, timeout=300).stdout
+    assert "ended as FAILED, and goes on" in said and "loss 0.25" in said
+    found = json.loads(login.run("minke", "sweep", "status", "s", "--json", env=quick, check=0).stdout)["trials"]
+    assert [(one["state"], one["value"], len(one["jobs"])) for one in found] == [("COMPLETED", 0.25, 1 + (one["trial"] == 2)) for one in found]
+    assert sorted((trial, done) for trial, _, done in ran()) == [("1", "0"), ("2", "0"), ("2", "2"), ("3", "0"), ("4", "0")]
+    assert sorted(int(job) for _, job, _ in ran()) == sorted(job for one in found for job in one["jobs"])
+    # One question for all of its trials, and again only after the period of answers.
+    assert len(login.asked("sbatch")) == 5 and len(login.asked("squeue")) <= 8 + (time.monotonic() - began) / 5, login.asked()
+    assert not login.has_own_cluster()
+
+
 def test_the_examples_of_the_page(login):
     """docs/slurm.md, with this cluster's names and numbers in place of those on the page."""
     page = (ROOT / "docs/slurm.md").read_text().split("## Minke on your Slurm cluster")[1]
