@@ -137,20 +137,28 @@ command: ["printf", "[%s]", "${args_no_hyphens}", "${args_no_boolean_flags}", "$
                     "[--a=2][--on=True][--off=False][--nested.b=it's][t=2][a b]")
 
 
-def test_successive_halving_carries_checkpoints_on(work):
-    text = FILE.format(method="random", metric="loss", more="""early_terminate: {type: asha, min_iter: 1, max_iter: 9, eta: 3, resource: epochs}
-""").replace("  epochs: {value: 3}\n", "").replace("run_cap: 6", "run_cap: 9")
+@pytest.mark.parametrize("kind", ["asha", "hyperband"])
+def test_successive_halving_carries_checkpoints_on(work, kind):
+    stop = f"early_terminate: {{type: {kind}, min_iter: 1, max_iter: 9, eta: 3, resource: epochs}}\n"
+    text = FILE.format(method="random", metric="loss", more=stop).replace("  epochs: {value: 3}\n", "").replace("run_cap: 6", "run_cap: 9")
     (work.work / "s.yaml").write_text(text)
     work.run("minke", "sweep", "run", "s.yaml", check=0, timeout=120)
     found = trials(work)
     assert len(found) == 9
     budgets = [one["epochs"] for one in found]
-    assert set(budgets) == {1, 3, 9} and 3 <= len(budgets) - budgets.count(1) <= 6 and budgets.count(9) <= 2
+    asked = [json.loads(line) for line in lines(work.work / "sweeps/s/journal.jsonl") if '"ask"' in line]
+    firsts = [next(piece["budget"] for piece in asked if piece["trial"] == one["trial"]) for one in found]
+    assert any(first < budget for first, budget in zip(firsts, budgets))
+    if kind == "asha":
+        assert set(firsts) == {1} and set(budgets) == {1, 3, 9}
+        assert 3 <= len(budgets) - budgets.count(1) <= 6 and budgets.count(9) <= 2
+    else:  # brackets that begin with more
+        assert set(firsts) == {1, 3, 9}
     # Nobody trains an epoch twice.
     epochs = lines(work.work / "epochs.txt")
     for one in found:
         assert epochs.count(str(one["trial"])) == one["epochs"]
-    assert all(len(one["jobs"]) == {1: 1, 3: 2, 9: 3}[one["epochs"]] for one in found)
+        assert len(one["jobs"]) == sum(piece["trial"] == one["trial"] for piece in asked)
 
 
 def test_hyperband_stops_those_that_run(work):
@@ -185,6 +193,119 @@ def test_a_trial_that_the_cluster_ends_goes_on_and_counts_once(work):
     found = trials(work)
     assert [one["state"] for one in found] == ["COMPLETED"] * 2 and all(len(one["jobs"]) == 2 for one in found)
     assert len(lines(work.work / "epochs.txt")) == 6
+
+
+# Three epochs, then nothing until the cluster ends it; the state of the third is saved at SIGTERM, and slowly.
+ENDED = """#!/usr/bin/python3
+import fcntl, os, signal, sys, time
+trial, where, checkpoint = os.environ["MINKE_TRIAL"], os.environ["MINKE_TRIAL_DIR"], os.environ["MINKE_CHECKPOINT_DIR"] + "/epoch"
+lock = open(checkpoint + ".lock", "w")
+try:
+    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+except BlockingIOError:
+    open("overlap.txt", "a").write(trial + "\\n")
+done = epoch = int(open(checkpoint).read()) if os.path.exists(checkpoint) else 0
+
+def save():
+    open(checkpoint + ".new", "w").write(str(epoch))
+    os.replace(checkpoint + ".new", checkpoint)
+
+def end(*_):
+    time.sleep(1)
+    save()
+    sys.exit(0)
+
+signal.signal(signal.SIGTERM, end)
+with open(where + "/log.csv", "a", buffering=1) as file:
+    if not done:
+        print("epoch,loss", file=file)
+    for epoch in range(done + 1, 7):
+        print(f"{epoch},{1 / epoch}", file=file)
+        if epoch == 3:
+            open("begun.txt", "a").write(f"{trial} {os.environ['SLURM_JOB_ID']} {done}\\n")
+            while not os.path.exists("go-on"):
+                time.sleep(0.05)
+        save()
+open("done.txt", "a").write(f"{trial} {os.environ['SLURM_JOB_ID']} {done}\\n")
+"""
+
+TIERS = """
+[preemption]
+type = "partition"
+mode = "{mode}"
+
+[[partition]]
+name = "low"
+priority_tier = 1
+
+[[partition]]
+name = "high"
+priority_tier = 2
+"""
+
+
+def preempt(cluster, _job) -> None:
+    cluster.wait_end(cluster.submit("touch go-on", "-p", "high", "-w", "n1", "-c", "2"))
+
+
+def reach_the_limit(cluster, job) -> None:
+    """Sooner than in a minute: the end of its reservation is a job's limit too."""
+    cluster.run("scontrol", "update", "reservationname=r", "endtime=now+2", check=0)
+    cluster.wait_state(job, "TIMEOUT")
+    (cluster.work / "go-on").touch()
+    cluster.run("scontrol", "update", "reservationname=r", "starttime=now", check=0)
+
+
+def lose_the_node(cluster, job) -> None:
+    cluster.run("scontrol", "update", "nodename=n1", "state=down", "reason=broken", check=0)
+    cluster.wait_state(job, "PENDING")
+    (cluster.work / "go-on").touch()
+    cluster.run("scontrol", "update", "nodename=n1", "state=resume", check=0)
+
+
+def lose_the_launcher(cluster, job) -> None:
+    cluster.kill("launcher")
+    poll(lambda: cluster.job(job)["Restarts"] == "1", 30, "its return to the queue")
+    (cluster.work / "go-on").touch()
+
+
+def stop_and_resume(cluster, _job) -> None:
+    cluster.run("minke", "sweep", "stop", "s", check=0, timeout=120)
+    poll(lambda: cluster.queue() == [], 60, "the end of its job")
+    (cluster.work / "go-on").touch()
+
+
+@pytest.mark.parametrize("end, state, jobs", [(preempt, "PREEMPTED", 2), (preempt, None, 1), (reach_the_limit, "TIMEOUT", 2),
+                                              (lose_the_node, None, 1), (lose_the_launcher, None, 1), (stop_and_resume, None, 2)])
+def test_a_trial_that_the_cluster_ends_goes_on_from_its_checkpoint(new_cluster, end, state, jobs):
+    """Its job runs again, or another does. It is one trial, and its metric is whole."""
+    mode = "cancel" if state == "PREEMPTED" else "requeue"
+    cluster = new_cluster("ends", Machine(nodes=2, cpus=2, memory=2000, kill_wait=30, extra=TIERS.format(mode=mode)))
+    (cluster.work / "train.py").write_text(ENDED)
+    (cluster.work / "s.yaml").write_text("program: train.py\nmethod: random\nmetric: {name: loss}\nrun_cap: 1\nparameters: {lr: {min: 0.0, max: 1.0}}\n")
+    options = ["--sbatch=--partition=low", "--sbatch=-wn1", "--sbatch=-c2"]
+    if end == reach_the_limit:
+        user = cluster.run("id", "-un", check=0).stdout.strip()
+        cluster.run("scontrol", "create", "reservationname=r", "starttime=now", "duration=60", f"users={user}", "nodes=n1", "flags=daily", check=0)
+        options.append("--sbatch=--reservation=r")
+    process = cluster.start("minke", "sweep", "run", "s.yaml", *options)
+    begun, = poll(lambda: lines(cluster.work / "begun.txt"), 30, "its third epoch")
+    end(cluster, begun.split()[1])
+    out, err = process.communicate(timeout=240)
+    assert process.returncode == 0, out + err
+    if end == stop_and_resume:
+        cluster.run("minke", "sweep", "resume", "s", check=0, timeout=120)
+    assert not (cluster.work / "overlap.txt").exists()
+    found, = trials(cluster)
+    assert found["state"] == "COMPLETED" and found["value"] == pytest.approx(1 / 6)
+    assert len(found["jobs"]) == jobs
+    if state:
+        assert cluster.job(found["jobs"][0])["JobState"] == state and f"ended as {state}, and goes on" in out
+    # It went on: with the state that was saved at the end, where there was time for that.
+    trial, job, done = lines(cluster.work / "done.txt")[0].split()
+    assert (trial, int(job)) == ("1", found["jobs"][-1]) and len(lines(cluster.work / "done.txt")) == 1
+    assert done == "3" if end in (reach_the_limit, stop_and_resume) else done in ("2", "3")
+    assert {int(line.split(",")[0]) for line in lines(cluster.work / "sweeps/s/trials/1/log.csv")[1:]} == set(range(1, 7))
 
 
 def test_kill_minus_nine_loses_nothing(work):
