@@ -127,17 +127,19 @@ class Writer {
   Status trial(const Record& record, const search::Trial& trial) {
     const TrialRecord& more = record.trials().at(trial.number);
     const std::string id = std::to_string(trial.number);
-    const char* state = trial.fate == search::Fate::kRuns || trial.fate == search::Fate::kPaused ? "RUNNING"
-                        : !trial.value                                                           ? "FAIL"
-                        : trial.fate == search::Fate::kStopped                                   ? "PRUNED"
-                        : trial.fate == search::Fate::kFailed                                    ? "FAIL"
-                                                                                                 : "COMPLETE";
+    // Optuna has no trials that pause: such a one was stopped early, as far as is known.
+    const bool early = trial.fate == search::Fate::kStopped || trial.fate == search::Fate::kPaused;
+    const char* state = trial.fate == search::Fate::kRuns                     ? "RUNNING"
+                        : !trial.value || trial.fate == search::Fate::kFailed ? "FAIL"
+                        : early                                               ? "PRUNED"
+                                                                              : "COMPLETE";
     const bool over = std::string_view(state) != "RUNNING";
     Status wrote =
         insert("INSERT INTO trials VALUES (CAST(? AS INTEGER), CAST(? AS INTEGER), 1, ?, ?, NULLIF(?, ''))",
                {id, std::to_string(trial.number - 1), state, time_text(more.asked),
                 over ? time_text(more.told) : ""});
-    if (wrote && trial.value && over)
+    // What Optuna takes for failed has no value there.
+    if (wrote && trial.value && over && trial.fate != search::Fate::kFailed)
       wrote = insert(
           "INSERT INTO trial_values(trial_id, objective, value, value_type) VALUES (CAST(? AS INTEGER), 0, "
           "CAST(? AS REAL), 'FINITE')",
