@@ -3,10 +3,12 @@
 Each has a space, in the words of a sweep file, and a value for a dictionary of parameters. `least` is the published minimum, so
 that a search's regret is what it found less that. Sources: S. Surjanovic and D. Bingham, Virtual Library of Simulation
 Experiments (Branin, Hartmann-6, Ackley, Rosenbrock, Levy). `training` is made up: it looks as the loss of a training does, with a
-category, integers, logarithms and a parameter that only one of the categories has.
+category, integers, logarithms and a parameter that only one of the categories has. `tables` are those of search_tables.py.
 """
 import dataclasses
+import json
 import math
+import pathlib
 from typing import Callable
 
 
@@ -91,3 +93,19 @@ FUNCTIONS = {function.name: function for function in (
     Function("Levy-4", cube(4, -10.0, 10.0), levy, 0.0),
     Function("training", TRAINING, training, 0.0),
 )}
+
+
+def table(name: str, choices: dict[str, list], losses: dict[str, float]) -> Function:
+    """Texts are categories; numbers are their places, which the tables have evenly, mostly by their logarithms."""
+    space = {one: {"values": values} if isinstance(values[0], str) else {"distribution": "int_uniform", "min": 0, "max": len(values) - 1}
+             for one, values in choices.items()}
+
+    def value(parameters: dict) -> float:
+        return losses["".join(str(values.index(parameters[one]) if isinstance(values[0], str) else int(parameters[one]))
+                              for one, values in choices.items())]
+    return Function(name, space, value, min(losses.values()))
+
+
+def tables(file: pathlib.Path) -> dict[str, Function]:
+    """Those that search_tables.py wrote."""
+    return {name: table(name, **one) for name, one in json.loads(file.read_text()).items()}

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Optuna and scikit-optimize on the functions of search_functions.py, with their defaults: what `search.py` compares with.
 
-    search_peers.py PEER FUNCTION TRIALS SEED…      one line of JSON a seed: {"seed": 1, "regret": 0.1}
+    search_peers.py TABLES PEER FUNCTION TRIALS SEED…      one line of JSON a seed: {"seed": 1, "regret": 0.1}
 """
 import json
+import pathlib
 import sys
 import warnings
 
-from search_functions import FUNCTIONS, Function
+from search_functions import FUNCTIONS, Function, tables
 
 
 def optuna_best(function: Function, trials: int, seed: int) -> float:
@@ -62,8 +63,8 @@ PEERS = {"optuna": optuna_best, "skopt": skopt_best}
 
 
 def main() -> None:
-    peer, name, trials, *seeds = sys.argv[1:]
-    function = FUNCTIONS[name]
+    file, peer, name, trials, *seeds = sys.argv[1:]
+    function = (FUNCTIONS | tables(pathlib.Path(file)))[name]
     for seed in map(int, seeds):
         print(json.dumps({"seed": seed, "regret": PEERS[peer](function, int(trials), seed) - function.least}), flush=True)
 

