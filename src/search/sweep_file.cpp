@@ -27,11 +27,23 @@ class Reader {
           &Reader::early_terminate, &Reader::population, &Reader::counts, &Reader::words}) {
       if (const Status done = (this->*part)(); !done) return failure(done.error());
     }
-    if (const Status checked = check(file_.plan); !checked) return failure(checked.error());
+    if (const Status checked = check(file_.plan); !checked)
+      return at_line(line_to_change(), checked.error().message);
     return std::move(file_);
   }
 
  private:
+  // Where the parts of a plan do not fit together.
+  uint32_t line_to_change() const {
+    const Space& space = file_.plan.space;
+    if (space.empty()) return root_.find("parameters")->line;
+    if (file_.plan.population) return root_.find("population")->line;
+    for (size_t i = 0; i < space.size(); ++i) {
+      if (space.count(i) == 0) return space.parameters()[i].line;
+    }
+    return root_.find("method")->line;
+  }
+
   Status keys() {
     if (root_.kind != YamlNode::Kind::kMap)
       return failure("line 1: a sweep file is a mapping: method:, parameters: …");
@@ -59,6 +71,8 @@ class Reader {
   Status method() {
     const YamlNode* node = root_.find("method");
     if (node == nullptr) return failure("method is missing: grid, random or bayes");
+    if (node->is_scalar() && node->text.empty())
+      return at_line(node->line, "method is empty: grid, random or bayes");
     const auto found = method_of(node->text);
     if (!found || !node->is_scalar())
       return at_line(node->line,
@@ -256,6 +270,11 @@ class Reader {
                                      {"first_trials", &first},
                                      {"jobs", &file_.jobs}}) {
       if (const Status read = counted(root_, key, *place); !read) return read;
+    }
+    for (const char* key : {"run_cap", "jobs"}) {
+      const YamlNode* given = root_.find(key);
+      if (given != nullptr && read_count(*given, key).value_or(1) == 0)
+        return at_line(given->line, std::string(key) + " is 1 at least");
     }
     file_.plan.sampler.first_trials = static_cast<size_t>(first);
     return {};

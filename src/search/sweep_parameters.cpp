@@ -122,11 +122,36 @@ class Reader {
     const auto form = form_of(node, parameter.name);
     if (!form) return failure(form.error());
     parameter.distribution = (*form)->distribution;
+    for (size_t i = 0; i < node.pairs.size(); ++i) {
+      const std::string& key = node.pairs[i].first;
+      const auto fitting = keys_of((*form)->distribution);
+      if (key != "distribution" && key != "condition" &&
+          std::find(fitting.begin(), fitting.end(), key) == fitting.end())
+        return at_line(node.key_lines[i], "parameter " + parameter.name + ": " + key +
+                                              " does not go with distribution " + (*form)->name);
+    }
     const Status filled =
         parameter.is_category() ? read_values(node, parameter) : read_range(node, **form, parameter);
     if (!filled) return filled;
     drafts_.push_back(std::move(draft));
     return {};
+  }
+
+  // What says more of it. Who gives q to what has none is told so later.
+  static std::vector<std::string_view> keys_of(Distribution distribution) {
+    switch (distribution) {
+      case Distribution::kConstant:
+        return {"value"};
+      case Distribution::kCategorical:
+        return {"values", "probabilities"};
+      case Distribution::kNormal:
+      case Distribution::kLogNormal:
+        return {"mu", "sigma", "q"};
+      case Distribution::kBeta:
+        return {"a", "b", "q"};
+      default:
+        return {"min", "max", "q"};
+    }
   }
 
   static const Form* find_form(std::string_view name) {
