@@ -75,6 +75,7 @@ class Worker {
   Status close(uint16_t slot, int status, const rusage& usage);
   Status finish(uint16_t slot);
   void heed(int signal);
+  void die_with_keeper();
   Status record(const farm::Outcome& outcome);
   void count_for_guard(const farm::Outcome& outcome);
   void say_disk_is_full(const Error& error);
@@ -317,6 +318,7 @@ Status Worker::wait_for_some() {
   const timespec patience{1, 0};
   const int signal = ::sigtimedwait(&signals, nullptr, &patience);
   if (signal > 0) heed(signal);
+  die_with_keeper();
   return reap();
 }
 
@@ -388,16 +390,19 @@ void Worker::count_for_guard(const farm::Outcome& outcome) {
 
 void Worker::heed(int signal) {
   if (signal == SIGCHLD) return;
-  if (signal == kKeeperDied) {
-    if (::getppid() == keeper_) return;
-    end_cases();
-    ::_exit(1);
-  }
+  if (signal == kKeeperDied) return die_with_keeper();
   if (!why_) why_ = Farewell::kStopped;
   if (signal == SIGUSR1 || told_to_stop_) return;
   told_to_stop_ = true;
   for (const Slot& slot : slots_)
     if (slot.pid != 0) ::kill(-slot.pid, SIGTERM);
+}
+
+// Nobody would end what a worker without a keeper leaves behind. Others run its cases again.
+void Worker::die_with_keeper() {
+  if (::getppid() == keeper_) return;
+  end_cases();
+  ::_exit(1);
 }
 
 // Says it once, and waits for a while.
