@@ -2,7 +2,7 @@
 
 Cases that do nothing (`true`), on as many processors as the machine has. Minke: from `minke farm run` to its last line,
 with a durable record of each case and its output kept; xargs does nothing but spawn. Then a farm of a million cases:
-the memory of the process that runs them, and how long `minke farm status` takes.
+the memory of the processes that run them, and how long `minke farm status` takes. What a case costs in ms is 1000 divided by its rate.
 """
 import os
 import pathlib
@@ -50,28 +50,39 @@ def run_parallel(directory: pathlib.Path, cases: int) -> float:
     return shell(f"seq {cases} | parallel -j {os.cpu_count()} --joblog log true", directory, HOME=str(directory / "home"))
 
 
-def hyperqueue(directory: pathlib.Path) -> str | None:
-    """HyperQueue's program, in an environment of its own."""
+def hyperqueue(directory: pathlib.Path) -> pathlib.Path | None:
+    """A Python with HyperQueue's package, in an environment of its own."""
     place = directory / "hq"
     made = subprocess.run([sys.executable, "-m", "venv", str(place)], capture_output=True).returncode == 0
     made = made and subprocess.run([place / "bin/pip", "-q", "install", "hyperqueue"], capture_output=True).returncode == 0
-    found = list(place.glob("bin/hq")) if made else []
-    return str(found[0]) if found else shutil.which("hq")
+    return place / "bin/python" if made else None
 
 
-def run_hyperqueue(hq: str, directory: pathlib.Path, cases: int) -> float:
-    command = (f"{hq} server start & sleep 1; {hq} worker start --cpus {os.cpu_count()} & sleep 1; s=$(date +%s.%N); "
-               f"{hq} submit --wait --array 1-{cases} --stdout none --stderr none true; e=$(date +%s.%N); echo $s $e > took; "
-               f"{hq} server stop; wait")
-    shell(command, directory, HOME=str(directory))
-    began, ended = (directory / "took").read_text().split()
-    return float(ended) - float(began)
+def run_hyperqueue(python: pathlib.Path, directory: pathlib.Path, cases: int) -> float:
+    place = directory / f"hq-{time.monotonic_ns()}"
+    place.mkdir()
+    program = pathlib.Path(__file__).resolve().parent.parent / "peers/hyperqueue_cases.py"
+    done = subprocess.run([python, program, str(cases), str(os.cpu_count()), str(place)], cwd=place, env=ENVIRONMENT, check=True,
+                          capture_output=True, text=True)
+    return float(done.stdout.split()[-1])
 
 
 def run_array(cluster, cases: int) -> float:
     began = time.monotonic()
     require(cluster.command("sbatch", "--wait", f"--array=1-{cases}", "--output=/dev/null", "--wrap", "true"))
     return time.monotonic() - began
+
+
+def memory_of_workers(home: pathlib.Path) -> int:
+    """KiB at their highest, of the worker and its keeper together."""
+    total = 0
+    for process in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            if b"farm-worker" in (process / "cmdline").read_bytes() and bytes(home) in (process / "environ").read_bytes():
+                total += int((process / "status").read_text().split("VmHWM:")[1].split()[0])
+        except (OSError, IndexError):
+            pass
+    return total
 
 
 def measure_large(context: Context, report: Report, cases: int) -> None:
@@ -83,14 +94,9 @@ def measure_large(context: Context, report: Report, cases: int) -> None:
         report.sample(f"farm: making one of {cases} cases, peak KiB", resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
         peak, done = 0, 0
         while done < cases:
-            time.sleep(5)
-            for process in pathlib.Path("/proc").glob("[0-9]*"):
-                try:
-                    if b"farm-worker" in (process / "cmdline").read_bytes():
-                        status = (process / "status").read_text()
-                        peak = max(peak, int(status.split("VmHWM:")[1].split()[0]))
-                except (OSError, IndexError):
-                    pass
+            for _ in range(10):
+                time.sleep(0.5)
+                peak = max(peak, memory_of_workers(cluster.home))
             began = time.monotonic()
             said = require(cluster.command("minke", "farm", "status", f"{table}.farm")).stdout
             report.sample("farm: status of a large one, s", time.monotonic() - began)
@@ -115,7 +121,8 @@ def measure(context: Context, report: Report) -> None:
             if shutil.which("parallel"):
                 report.sample("farm: GNU parallel --joblog cases/s", few / run_parallel(directory, few))
             if hq:
-                report.sample("farm: HyperQueue cases/s", few / run_hyperqueue(hq, directory, few))
+                many = max(few, cases // 5)  # its client looks once a second
+                report.sample("farm: HyperQueue cases/s", many / run_hyperqueue(hq, directory, many))
     with context.slurm(NAME, max_jobs=few + 1000) as slurm:
         if slurm:
             report.sample("farm: Slurm, an array, cases/s", options.slurm_jobs / run_array(slurm, options.slurm_jobs))
