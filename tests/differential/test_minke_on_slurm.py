@@ -751,3 +751,44 @@ def test_slurmdbd_dies_and_what_does_not_need_it_goes_on(login):
     finally:
         LoopbackSlurm.start_daemon(login.slurm, "slurmdbd", "-D")
         poll(lambda: login.slurm.command("sacctmgr", "-n", "show", "cluster").returncode == 0, 60, "slurmdbd")
+
+
+def questions(login: OnSlurm) -> dict[str, int]:
+    """How often slurmctld was asked for jobs, nodes and partitions, as it counts itself."""
+    told = re.findall(r"^\s*(REQUEST_\w*INFO\w*) .*?count:(\d+)", login.slurm.command("sdiag").stdout, re.M)
+    return {kind: int(count) for kind, count in told if re.search("JOB|NODE|PARTITION", kind) and "STEP" not in kind}
+
+
+def test_a_farm_runs_in_slurms_jobs(login):
+    """Two jobs, one of which loses its worker; slurmctld is asked once in 30 s, however many cases there are."""
+    (login.work / "cases").write_text("echo began >> first; [ $(wc -l < first) -gt 1 ] || kill -9 $PPID\n" + "sleep 0.02; echo $SLURM_JOB_ID >> ran\n" * 600)
+    before, began = questions(login), time.monotonic()
+    done = login.run("minke", "farm", "run", "cases", "--jobs=2", "--at-once=2", "-c1", "-t5", "--mem=100", timeout=100)
+    asked = {kind: count - before.get(kind, 0) for kind, count in questions(login).items()}
+    took = time.monotonic() - began
+    assert (done.returncode, done.stdout) == (0, "601 cases: 601 ok, 0 failed\n"), done.stderr
+    assert len((login.work / "ran").read_text().split()) == 600 and (login.work / "first").read_text() == "began\n" * 2
+    assert all(count <= 1 + took // 30 for count in asked.values()), (asked, took)
+    rows = login.run("minke", "farm", "result", check=0).stdout.splitlines()
+    assert len(rows) == 602 and rows[1].startswith("1,ok,exit code 0,2,")
+    login.forget()
+    for _ in range(5):
+        assert "ok        601" in login.run("minke", "farm", "status", check=0).stdout
+    assert login.asked() == []  # a status is read from the farm's own files
+    assert not login.has_own_cluster()
+
+
+def test_a_meta_farm_runs_in_slurms_jobs(login):
+    """With -auto, and a case that never leaves a status."""
+    shell = lambda words: login.run("bash", "-c", f'eval "$(minke env)"; cd {login.work}; {words}', check=0).stdout
+    assert shell("farm_init.run farm") == "Success!\n"
+    farm = login.work / "farm"
+    for script in ("job_script.sh", "resubmit_script.sh"):
+        text = (farm / script).read_text()
+        (farm / script).write_text(text.replace("#SBATCH -A Your_account_name\n", "").replace("--mem=4G", "--mem=100M"))
+    (farm / "config.h").write_text((farm / "config.h").read_text().replace("dt_failed=5", "dt_failed=0"))
+    (farm / "table.dat").write_text("true\n" * 20 + "exit 3\n")
+    assert "Submitting 21 cases from table.dat as 2 jobs using META mode" in shell("cd farm; submit.run 2 -auto")
+    poll(lambda: (farm / "farm.log").exists() and "Only failed cases left" in (farm / "farm.log").read_text(), 60, "the end of the farm")
+    assert shell("cd farm; Status.run").splitlines() == [f"{i} 0" for i in range(1, 21)]
+    assert "Processed cases, globally: 21/21" in shell("cd farm; query.run")
