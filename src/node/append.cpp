@@ -22,9 +22,10 @@ int write_line(const std::string& path, const std::string& text) {
 
 // `kept`: the only descriptor that the child keeps; -1: none. A process with this one's rights watches over
 // the child with the user's rights, because the user may stop that.
-void append(const Identity* identity, int kept, const std::string& path, const std::string& text) {
+pid_t append(const Identity* identity, int kept, const std::string& path, const std::string& text) {
   const pid_t parent = ::getpid();
-  if (::fork() != 0) return;  // without it the line is lost, which only explained something
+  if (const pid_t child = ::fork(); child != 0)
+    return child;  // without it the line is lost, which only explained something
   if (!os::become_in_child(std::nullopt, parent)) ::_exit(1);
   ::setsid();
   if (kept > 3) ::close_range(3, static_cast<unsigned>(kept) - 1, 0);
@@ -39,8 +40,8 @@ void append(const Identity* identity, int kept, const std::string& path, const s
 
 }  // namespace
 
-void append_in_child(const Identity* identity, const std::string& path, const std::string& text) {
-  append(identity, -1, path, text);
+pid_t append_in_child(const Identity* identity, const std::string& path, const std::string& text) {
+  return append(identity, -1, path, text);
 }
 
 void append_in_child_to_stderr_of(pid_t pid, const Identity& identity, const std::string& text) {

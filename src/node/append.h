@@ -13,8 +13,9 @@ class Identity;
 namespace minke::node {
 
 // Appends to an existing file. It skips a pipe without a reader and a file that may not be written. The
-// caller reaps the child. `identity`: whose rights to use; without uid: the launcher's own.
-void append_in_child(const Identity* identity, const std::string& path, const std::string& text);
+// caller reaps the child, whose process it returns; -1: none. `identity`: whose rights to use; without uid:
+// the launcher's own.
+pid_t append_in_child(const Identity* identity, const std::string& path, const std::string& text);
 
 // Appends to what is now the process's standard error, even if the process ends meanwhile.
 void append_in_child_to_stderr_of(pid_t pid, const Identity& identity, const std::string& text);

@@ -89,6 +89,7 @@ class Supervisor {
     std::string tmp_dir;
     std::vector<pid_t> sessions;  // of its tasks, including ended ones
     uint32_t live_roots = 0;
+    uint32_t writers = 0;  // of lines in its output, which it ends after
     std::chrono::steady_clock::time_point start;
     bool ending = false;
     bool of_earlier_launcher = false;
@@ -197,6 +198,7 @@ class Supervisor {
   std::unordered_map<pid_t, Root> roots_;
   std::unordered_map<pid_t, JobKey> sessions_;  // of all jobs_
   std::unordered_map<pid_t, JobKey> removals_;
+  std::unordered_map<pid_t, JobKey> writers_;  // of a line in its output
   std::unordered_map<pid_t, std::string> set_aside_;  // process -> what it removes for an ended job
   std::unordered_set<std::string> swept_;             // directories without remains of an earlier launcher
   std::map<std::string, std::weak_ptr<OfflineNetwork>> networks_;             // those that jobs share

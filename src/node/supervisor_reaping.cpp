@@ -70,6 +70,7 @@ void Supervisor::reap() {
       continue;
     }
     orphans_.erase(pid);
+    if (const auto writer = writers_.extract(pid); !writer.empty()) --jobs_.at(writer.mapped()).writers;
     if (const auto helper = network_helpers_.extract(pid); !helper.empty()) {
       if (const auto network = helper.mapped().lock()) helper_ended(pid, *network);
     }
@@ -113,15 +114,18 @@ void Supervisor::root_exits(const Root& root, pid_t pid, int status, const rusag
   if (launch.ended()) ::kill(-pid, SIGKILL);
 }
 
-// Tells the user of a batch script, as in Slurm. For a step, its srun reports it.
+// Tells the user of a batch script, as in Slurm, before the job ends. For a step, its srun reports it.
 void Supervisor::tell_oom_kills(const LaunchState& launch, uint32_t kills) {
-  const Job& job = jobs_.at(launch.key.job);
+  Job& job = jobs_.at(launch.key.job);
   if (launch.key.kind != model::STEP_BATCH || job.batch_stderr.empty()) return;
-  append_in_child(job.identity ? &*job.identity : nullptr, job.batch_stderr,
+  const pid_t writer = append_in_child(job.identity ? &*job.identity : nullptr, job.batch_stderr,
                   job.message_prefix + "Detected " + std::to_string(kills) + " oom_kill " +
                       (kills == 1 ? "event" : "events") +
                       " in StepId=" + std::to_string(launch.key.job.job_id) +
                       ".batch. Some of the step tasks have been OOM Killed.\n");
+  if (writer < 0) return;
+  writers_[writer] = job.key;
+  ++job.writers;
 }
 
 void Supervisor::root_reaped(const Root& root) {
@@ -189,7 +193,7 @@ bool Supervisor::processes_left(Job& job, const std::vector<pid_t>& orphans) {
   bool undecided = std::any_of(orphans.begin(), orphans.end(),
                                [this](pid_t orphan) { return classify(orphan).owner == Orphan::kUndecided; });
   const bool in_groups = !groups_.end(job.key, daemon_);
-  return kill_orphans(job, orphans) || in_groups || job.live_roots > 0 || undecided;
+  return kill_orphans(job, orphans) || in_groups || job.live_roots > 0 || job.writers > 0 || undecided;
 }
 
 // True if it found a process that it could kill.
