@@ -307,7 +307,9 @@ def test_each_reaches_his_own_applications(shared):
         assert shared.bob.run("cat", shared.alice.work / ".local/share/minke/apps" / key / "gate.json", check=1) and gate["secret"]
         assert portal.ask("/api/v1/session", headers={"Host": host, "Cookie": alice.cookie})[0] == 421
         alice.ask("/api/v1/logout", "POST")
-        assert shell.stream.read(1) == b""
+        with contextlib.suppress(ConnectionError):
+            while shell.stream.read(1):  # the prompt, perhaps; then the end, or this times out
+                pass
         shell.close()
         again = portal.log_in(shared.alice)
         again.ask(f"/api/v1/interactive/{key}", "DELETE")

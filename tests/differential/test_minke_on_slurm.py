@@ -339,7 +339,11 @@ def test_a_chain_goes_on_as_the_same_job(login):
         if eligible and eligible[1] > time.strftime("%Y-%m-%dT%H:%M:%S"):
             login.run("scontrol", "update", f"JobId={job}", "StartTime=now")
         return "done in part 2" in output.read_text()
-    poll(second_part, 60, "the second part")
+    try:
+        poll(second_part, 60, "the second part")
+    except AssertionError as error:
+        told = "\n".join(login.run(*words.split()).stdout for words in (f"scontrol show job {job}", "squeue", "sinfo -N -l"))
+        raise AssertionError(f"{told}\n{output.read_text()}") from error
     assert [line for line in output.read_text().splitlines() if line.startswith("part")] == ["part 1", "part 2"]
     assert not login.has_own_cluster()
 

@@ -171,7 +171,8 @@ class Submitter(threading.Thread):
         elif job.kind == "held":
             while (done := self.cluster.run("scontrol", "release", job.job, timeout=120)).returncode == -9:
                 continue
-            if done.returncode != 0:
+            # A daemon that was killed after it released the job: asked again, the next one may know its end already.
+            if done.returncode != 0 and "Job has already finished" not in done.stderr:
                 self.problems.append(f"{job.name}: scontrol release {job.job}: {done.returncode} {done.stderr.strip()}")
 
     def _follow(self, what, job: Job) -> None:
