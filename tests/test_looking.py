@@ -176,7 +176,8 @@ def test_sacct_measures(cluster):
                          "print(time.process_time())'")
     used = float(cluster.output(job))
     batch, = [row for row in cluster.sacct("-j", job, format="JobID,MaxRSS,TotalCPU,ElapsedRaw") if row[0].endswith(".batch")]
-    assert batch[1].endswith("K") and 100 << 10 <= int(batch[1][:-1]) <= 200 << 10
+    # In MiB where it is a whole number of them.
+    assert 100 << 10 <= int(batch[1][:-1]) * {"K": 1, "M": 1024}[batch[1][-1]] <= 200 << 10
     # Beside Python's own, the shell's and of what was before and after it.
     minutes, seconds = re.fullmatch(r"(\d\d):(\d\d\.\d{3})", batch[2]).groups()
     assert used - 0.01 <= int(minutes) * 60 + float(seconds) <= used + 3
