@@ -63,12 +63,51 @@ def test_wrong_files_are_named(cluster, model, break_it, problem):
 
 
 @pytest.mark.parametrize("arguments, problem", [
-    (["9B"], "the name is not known"), ([], "which model"), (["8B", "--cluster=moon"], "no cluster is known"),
+    (["nonsense"], "no model is known by that name"), (["lama-3.1-8b"], "did you mean llama-3.1-8b?"), (["0B"], "no model is known"),
+    ([], "which model"), (["resnet50", "--for=lora"], "--for full"), (["8B", "--cluster=moon"], "no cluster is known"),
     (["8B", "--precision=bf17"], "a precision is"), (["8B", "--time=later"], "invalid --time"),
     (["8B", "--optimizer=sgdx"], "an optimizer is")])
 def test_wrong_requests_are_named(cluster, arguments, problem):
     done = estimate(cluster, *arguments)
     assert done.returncode == 1 and problem in done.stderr
+
+
+@pytest.mark.parametrize("name, parameters, title", [
+    ("13B", 13_015_864_320, "Llama 2 13B"), ("gpt2-xl", 1_557_611_200, "GPT-2 XL"), ("bert-large", 335_141_888, "BERT large"),
+    ("resnet50", 25_557_032, "ResNet-50"), ("llama-7b", 6_738_415_616, "Llama 7B"), ("9B", 9_000_000_000, "A model of 9B")])
+def test_families_and_sizes(cluster, name, parameters, title):
+    found = json.loads(estimate(cluster, name, "--json").stdout)
+    assert (found["model"], found["parameters"]) == (title, parameters)
+    text = estimate(cluster, name).stdout
+    assert text.startswith(f"{title}: ") and ("guessed" in text) == (name == "9B")
+    assert ("with keys and values" in text) == (name not in ("bert-large", "resnet50"))
+    assert max(len(line) for line in text.splitlines()) <= 100
+
+
+@pytest.mark.machine(nodes=1, cpus=4, memory=8000)
+def test_this_machine_comes_first(cluster):
+    """Without GPUs: on processors, where it fits. No daemon is started."""
+    text = estimate(cluster, "gpt2").stdout
+    first = re.findall(r"^# (\S+)", text, re.MULTILINE)[0]
+    assert first == "here," and "there are no GPUs; on processors, slowly" in text and cluster.pid() is None
+    here = estimate(cluster, "gpt2", "--cluster=here").stdout
+    script = cluster.script("#!/bin/bash\n" + "\n".join(re.findall("#SBATCH.*", here)) + "\ntrue\n")
+    cluster.run("sbatch", "--test-only", script, check=0)
+    assert "there are no GPUs\n" in estimate(cluster, "405B", "--cluster=here").stdout
+
+
+@pytest.mark.machine(nodes=2, cpus=16, memory=64000, gpus="a100:4")
+def test_what_the_cluster_in_use_has(cluster):
+    """The same before and after its daemon has started; sbatch takes the lines."""
+    before = json.loads(estimate(cluster, "70B", "--json").stdout)
+    assert before["here"]["gpus_per_node"] == 4 and before["here"]["nodes"] == 1 and cluster.pid() is None
+    lines = before["here"]["sbatch"]
+    assert lines[1] == "#SBATCH --gpus-per-node=a100:4"
+    cluster.run("sbatch", "--test-only", cluster.script("#!/bin/bash\n" + "\n".join(lines) + "\ntrue\n"), check=0)
+    cluster.run("minke", "up", check=0)
+    assert json.loads(estimate(cluster, "70B", "--json").stdout)["here"] == before["here"]
+    assert "it needs more memory than the GPUs have" in estimate(cluster, "405B", "--cluster=here").stdout
+    assert json.loads(estimate(cluster, "8B", "--cluster=fir", "--json").stdout)["here"] is None
 
 
 # The tables that researchers plan by, as they are published.

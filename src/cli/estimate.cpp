@@ -2,24 +2,36 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <vector>
 
 #include "base/result.h"
+#include "config/configuration.h"
+#include "engine/fetch.h"
+#include "engine/open.h"
 #include "ml/cluster_profile.h"
+#include "ml/known_models.h"
+#include "ml/machine_offers.h"
 #include "ml/memory.h"
 #include "ml/model_shape.h"
 #include "ml/published.h"
 #include "ml/safetensors.h"
+#include "model/cluster.pb.h"
+#include "node/discovery.h"
 #include "os/fd.h"
 #include "os/files.h"
+#include "os/minke_home.h"
 #include "text/duration.h"
+#include "text/nearest.h"
+#include "text/printable.h"
 #include "view/memory_estimate.h"
 #include "view/output.h"
 
@@ -102,10 +114,38 @@ Result<Model> find_model(const std::string& name) {
   std::error_code error;
   if (std::filesystem::is_directory(name, error)) return read_directory(name);
   if (const auto known = ml::well_known_model(name)) return Model{*known, "known by name"};
-  return failure("there is no directory " + name +
-                 ", and the name is not known: 8B, 70B and 405B (Llama 3.1), 32B (Qwen2.5) and gemma-3-1b "
-                 "are. A model's "
-                 "directory needs its config.json and, for the exact size, its *.safetensors");
+  if (const auto guessed = ml::model_of_size(name))
+    return Model{*guessed, "by its size; the shape is guessed in Llama's proportions"};
+  const auto names = ml::known_model_names();
+  const std::string_view meant = text::nearest(name, names);
+  return failure("there is no directory " + text::printable(name) + ", and no model is known by that name" +
+                 (meant.empty() ? "" : "; did you mean " + std::string(meant) + "?") +
+                 "\nA model is a directory with a config.json and, for the exact size, its *.safetensors; a "
+                 "size, as 13B; or one of these: " +
+                 fmt::format("{}", fmt::join(names, ", ")));
+}
+
+// The cluster in use: its own answer where it runs, else what this machine would offer. No daemon is started.
+// Null if neither is to be had.
+std::shared_ptr<const ml::MachineOffers> offers_here() {
+  if (const auto cluster = engine::open(engine::Start::kNever)) {
+    const auto nodes = engine::fetch_nodes(**cluster);
+    if (!nodes || nodes->records.empty()) return nullptr;
+    const bool one = nodes->records.size() == 1;
+    const auto offers = std::make_shared<ml::MachineOffers>(one ? nodes->records.front()->name()
+                                                                : engine::fetch_cluster_name(**cluster));
+    for (const model::NodeRecord* node : nodes->records) offers->add(*node);
+    return offers;
+  }
+  const auto home = os::minke_home();
+  if (!home) return nullptr;
+  const auto config =
+      config::load_configuration(*home, os::configuration_path(*home), node::discover_machine());
+  if (!config || config->nodes.empty()) return nullptr;
+  const auto offers = std::make_shared<ml::MachineOffers>(
+      config->nodes.size() == 1 ? config->nodes.front().name() : config->cluster_name);
+  for (const model::NodeRecord& node : config->nodes) offers->add(node);
+  return offers;
 }
 
 int published(bool json) {
@@ -139,10 +179,17 @@ std::string names_of(const std::vector<std::string_view>& clusters) {
   return names;
 }
 
+// Tokens a sequence where nobody says: 8192, or as many as the model is made for.
+uint64_t usual_context(const ml::ModelShape& shape) {
+  constexpr uint64_t kUsual = 8192;
+  return shape.max_context == 0 ? kUsual : std::min<uint64_t>(kUsual, shape.max_context);
+}
+
 // Reads the options, checks them and adds the model's size.
 Result<view::EstimateTerms> read_terms(const EstimateOptions& options) {
   if (options.model.empty())
-    return failure("which model? A directory, or one of 8B, 32B, 70B, 405B, gemma-3-1b");
+    return failure(
+        "which model? Its directory, a size such as 13B, or a name such as llama-3.1-8b or resnet50");
   const auto precision = ml::parse_precision(options.precision);
   const auto cache = ml::parse_precision(options.cache_precision);
   const auto optimizer = ml::parse_optimizer(options.optimizer);
@@ -151,23 +198,29 @@ Result<view::EstimateTerms> read_terms(const EstimateOptions& options) {
   if (const auto time = text::parse_minutes(options.time); !time || *time == 0)
     return failure("invalid --time: " + options.time);
   const auto clusters = ml::cluster_names();
-  if (!options.cluster.empty() &&
+  if (!options.cluster.empty() && options.cluster != "here" &&
       std::find(clusters.begin(), clusters.end(), options.cluster) == clusters.end())
-    return failure("no cluster is known as " + options.cluster + "; there are " + names_of(clusters));
+    return failure("no cluster is known as " + options.cluster + "; there are here, " + names_of(clusters));
   auto model = find_model(options.model);
   if (!model) return failure(model.error());
-  return view::EstimateTerms{.shape = std::move(model->shape),
-                             .source = std::move(model->source),
-                             .task = options.task,
-                             .precision = *precision,
-                             .cache_precision = *cache,
-                             .optimizer_name = options.optimizer,
-                             .optimizer = *optimizer,
-                             .context = options.context,
-                             .batch = options.batch,
-                             .rank = options.rank,
-                             .time = options.time,
-                             .cluster = options.cluster};
+  const ml::ModelShape& shape = model->shape;
+  if (shape.kind != ml::ModelKind::kDecoder && options.task.ends_with("lora"))
+    return failure("--for " + options.task + " is counted for models that write text alone, not for " +
+                   shape.name + ": --for full");
+  return view::EstimateTerms{
+      .shape = shape,
+      .source = std::move(model->source),
+      .task = options.task,
+      .precision = *precision,
+      .cache_precision = *cache,
+      .optimizer_name = options.optimizer,
+      .optimizer = *optimizer,
+      .context = options.context != 0 ? options.context : usual_context(shape),
+      .batch = options.batch,
+      .rank = options.rank,
+      .time = options.time,
+      .cluster = options.cluster,
+      .here = options.cluster.empty() || options.cluster == "here" ? offers_here() : nullptr};
 }
 
 }  // namespace

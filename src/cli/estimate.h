@@ -1,4 +1,4 @@
-// minke estimate: the GPU memory that a language model needs, and the request for each cluster. One thread.
+// minke estimate: the GPU memory that a model needs, and the request for each cluster. One thread.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,14 @@
 namespace minke::cli {
 
 struct EstimateOptions {
-  std::string model;               // a directory, or a well-known name
+  std::string model;               // a directory, a size, or a well-known name
   std::string task = "inference";  // inference, full, lora, qlora: the purpose of the #SBATCH lines
   std::string precision = "bf16";
   std::string cache_precision = "bf16";
   std::string optimizer = "adamw";
   std::string time = "3:00:00";
-  std::string cluster;  // only this one; empty: all
-  uint64_t context = 8192;
+  std::string cluster;   // only this one, or "here"; empty: all
+  uint64_t context = 0;  // 0: 8192, or as many as the model is made for
   uint64_t batch = 1;
   uint32_t rank = 16;
   bool published = false;  // compare with the published tables instead

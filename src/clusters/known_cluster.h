@@ -31,6 +31,7 @@ struct GpuOffer {
   uint32_t least_per_node = 1;  // whole nodes only: per_node
   std::string_view constraint;  // --constraint; empty: none
   bool one_or_all = false;      // a job has one of a node's GPUs, or all of them
+  uint32_t nodes = 0;           // that have it; 0: more than any job needs
 };
 
 struct KnownCluster {

@@ -47,19 +47,23 @@ std::vector<std::string_view> cluster_names() {
 
 std::optional<Placement> place(std::string_view name, const MemoryNeed& need) {
   const clusters::KnownCluster* cluster = clusters::find_cluster(name);
-  if (cluster == nullptr) return std::nullopt;
+  return cluster == nullptr ? std::nullopt : place(*cluster, need);
+}
+
+std::optional<Placement> place(const clusters::KnownCluster& cluster, const MemoryNeed& need) {
   std::optional<Placement> best;
-  for (const GpuOffer& offer : cluster->gpus) {
+  for (const GpuOffer& offer : cluster.gpus) {
+    const uint32_t most_nodes = offer.nodes == 0 ? kMaxNodes : std::min(offer.nodes, kMaxNodes);
     Placement placement{&offer, 1, 0, 0, std::nullopt};
     if (const auto gpus = on_one_node(offer, need)) {
       placement.gpus_per_node = *gpus;
     } else if (!offer.is_part) {
       placement.gpus_per_node = offer.per_node;
-      while (placement.nodes <= kMaxNodes &&
+      while (placement.nodes <= most_nodes &&
              share(offer, need, placement.nodes * placement.gpus_per_node) > kUsable)
         placement.nodes *= 2;
     }
-    if (placement.gpus_per_node == 0 || placement.nodes > kMaxNodes) continue;
+    if (placement.gpus_per_node == 0 || placement.nodes > most_nodes) continue;
     placement.used_share = share(offer, need, placement.nodes * placement.gpus_per_node);
     // Offers come from small to large: a later one must save nodes or GPUs.
     const auto size = [](const Placement& one) {
@@ -68,7 +72,7 @@ std::optional<Placement> place(std::string_view name, const MemoryNeed& need) {
     if (!best || size(placement) < size(*best)) best = placement;
     if (best->nodes == 1 && best->gpus_per_node == 1) break;
   }
-  if (best) best->rgu_hours = rgu_hours(*cluster, *best);
+  if (best) best->rgu_hours = rgu_hours(cluster, *best);
   return best;
 }
 
@@ -80,7 +84,8 @@ std::vector<std::string> sbatch_lines(const Placement& placement, std::string_vi
   const uint32_t gpus = placement.gpus_per_node;
   std::vector<std::string> lines = {
       line("nodes", std::to_string(placement.nodes)),
-      line("gpus-per-node", std::string(offer.specifier) + ":" + std::to_string(gpus)),
+      line("gpus-per-node",
+           (offer.specifier.empty() ? "" : std::string(offer.specifier) + ":") + std::to_string(gpus)),
       line("ntasks-per-node", "1"),
       line("cpus-per-task", std::to_string(offer.cores * gpus)),
   };

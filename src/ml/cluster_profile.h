@@ -27,6 +27,8 @@ struct Placement {
 };
 // Returns the smallest placement on one node of the cluster, or else whole nodes, up to 64 of them. Numbers
 // of GPUs are powers of two, so that a model's heads can be divided among them. Nothing if it does not fit.
+// The placement refers to the cluster.
+std::optional<Placement> place(const clusters::KnownCluster& cluster, const MemoryNeed& need);
 std::optional<Placement> place(std::string_view cluster, const MemoryNeed& need);
 
 std::vector<std::string_view> cluster_names();  // those whose GPUs are known

@@ -11,8 +11,6 @@ namespace {
 constexpr double kGib = 1024.0 * 1024 * 1024;
 // NF4 with double quantisation: 4 bits, and 8 for each block of 64 numbers, and 32 for each 256 of those.
 constexpr double kNf4Bytes = (4 + 8.0 / 64 + 32.0 / (64 * 256)) / 8;
-// Numbers of 16 bit that one layer keeps for each token and unit of width, with fused attention.
-constexpr double kActivationsPerLayer = 34 / 2.0;
 
 double room(double weights) {
   return kGib + 0.05 * weights;
@@ -66,6 +64,7 @@ double weight_bytes(double parameters, Precision precision) {
 }
 
 double kv_cache_bytes(const ModelShape& shape, uint64_t tokens, uint64_t batch, Precision precision) {
+  if (shape.kind != ModelKind::kDecoder) return 0;
   const double a_token =
       shape.latent != 0 ? double{1} * shape.latent : 2.0 * shape.kv_heads * shape.head_size;
   const double whole = static_cast<double>(tokens);
@@ -80,6 +79,7 @@ InferenceMemory inference_memory(const ModelShape& shape, Precision weights, Pre
   InferenceMemory memory;
   memory.weights = weight_bytes(static_cast<double>(shape.parameters), weights);
   memory.cache = kv_cache_bytes(shape, tokens, batch, cache);
+  memory.images = shape.image_peak * static_cast<double>(batch) * bytes_per_number(weights);
   memory.room = room(memory.weights);
   return memory;
 }
@@ -107,7 +107,7 @@ double lora_parameters(const ModelShape& s, uint32_t rank) {
   const double hidden = s.hidden, all_heads = double{1} * s.heads * s.head_size,
                kv = double{1} * s.kv_heads * s.head_size;
   const double attention = 2 * (hidden + all_heads) + 2 * (hidden + kv);  // q, o; k, v
-  const double feed_forward = 3 * (hidden + s.intermediate) * s.experts;
+  const double feed_forward = s.feed_forward_matrices * (hidden + s.intermediate) * s.experts;
   return rank * s.layers * (attention + feed_forward);
 }
 
@@ -129,12 +129,16 @@ TrainingMemory training_memory(const ModelShape& shape, const Training& training
       break;
     }
   }
+  memory.room = room(memory.weights + (training.method == Method::kFull ? parameters * 2 : 0));
+  if (shape.kind == ModelKind::kImages) {
+    memory.activations = 2 * shape.image_activations * static_cast<double>(training.batch);
+    return memory;
+  }
   const double tokens = static_cast<double>(training.tokens) * static_cast<double>(training.batch);
   const double one_layer = kActivationsPerLayer * 2 * tokens * shape.hidden;
   const double borders = 2 * tokens * shape.hidden * shape.layers;
   memory.activations = training.checkpointing ? borders + one_layer : one_layer * shape.layers;
   memory.activations += tokens * shape.vocabulary * 8;  // scores and their gradients, in 32 bit
-  memory.room = room(memory.weights + (training.method == Method::kFull ? parameters * 2 : 0));
   return memory;
 }
 

@@ -1,4 +1,4 @@
-// The GPU memory that a language model needs: weights, cached keys and values, and training. All in bytes.
+// The GPU memory that a model needs: weights, cached keys and values, and training. All in bytes.
 //
 // The formulas are the usual ones; each says what it counts. Pure; any thread.
 #pragma once
@@ -22,10 +22,11 @@ double weight_bytes(double parameters, Precision precision);
 // head size numbers for each token. Layers with a window keep no more than that.
 double kv_cache_bytes(const ModelShape& shape, uint64_t tokens, uint64_t batch, Precision precision);
 
-// Weights, cache, and room for what is being computed and for CUDA itself: 1 GiB and 5 % of the weights.
+// Weights, cache or what is computed of images, and room for CUDA itself and the rest: 1 GiB and 5 % of the
+// weights.
 struct InferenceMemory {
-  double weights = 0, cache = 0, room = 0;
-  double total() const { return weights + cache + room; }
+  double weights = 0, cache = 0, images = 0, room = 0;
+  double total() const { return weights + cache + images + room; }
 };
 InferenceMemory inference_memory(const ModelShape& shape, Precision weights, Precision cache, uint64_t tokens,
                                  uint64_t batch);
@@ -48,9 +49,10 @@ struct Training {
   bool checkpointing = true;  // activations are computed again on the way back
 };
 struct TrainingMemory {
-  double weights = 0;      // that are not trained
-  double trained = 0;      // weights, gradients and optimizer
-  double activations = 0;  // with the scores over the vocabulary
+  double weights = 0;  // that are not trained
+  double trained = 0;  // weights, gradients and optimizer
+  double activations =
+      0;  // with the scores over the vocabulary; of images all, in 16 bit, not computed again
   double room = 0;
   double total() const { return weights + trained + activations + room; }
 };

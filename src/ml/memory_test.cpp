@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "ml/cluster_profile.h"
+#include "ml/known_models.h"
 #include "ml/published.h"
 #include "ml/safetensors.h"
 

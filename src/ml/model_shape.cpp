@@ -4,8 +4,6 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "text/number.h"
-
 namespace minke::ml {
 
 namespace {
@@ -13,54 +11,6 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr double kMaxParameters = 1e15;
-
-ModelShape llama(std::string name, double billions, uint32_t layers, uint32_t hidden, uint32_t heads,
-                 uint32_t intermediate) {
-  ModelShape shape;
-  shape.name = std::move(name);
-  shape.nominal_billions = billions;
-  shape.layers = layers;
-  shape.hidden = hidden;
-  shape.heads = heads;
-  shape.kv_heads = 8;
-  shape.head_size = 128;
-  shape.intermediate = intermediate;
-  shape.vocabulary = 128256;
-  shape.max_context = 131072;
-  shape.parameters = count_parameters(shape);
-  return shape;
-}
-
-// Llama's layout, but with biases where queries, keys and values are made.
-ModelShape qwen_32b() {
-  ModelShape shape = llama("Qwen2.5 32B", 32, 64, 5120, 40, 27648);
-  shape.vocabulary = 152064;
-  shape.max_context = 32768;
-  const uint64_t biases = uint64_t{shape.layers} * (shape.heads + 2 * shape.kv_heads) * shape.head_size;
-  shape.parameters = count_parameters(shape) + biases;
-  return shape;
-}
-
-ModelShape gemma_1b() {
-  ModelShape shape;
-  shape.name = "Gemma 3 1B";
-  shape.nominal_billions = 1;
-  shape.layers = 26;
-  shape.hidden = 1152;
-  shape.heads = 4;
-  shape.kv_heads = 1;
-  shape.head_size = 256;
-  shape.intermediate = 6912;
-  shape.vocabulary = 262144;
-  shape.tied_embeddings = true;
-  shape.norms = 4;
-  shape.head_norms = true;
-  shape.window = 512;
-  shape.windowed_layers = 22;  // all but each sixth
-  shape.max_context = 32768;
-  shape.parameters = count_parameters(shape);
-  return shape;
-}
 
 // Returns a whole number of at least `least` under the first of the keys that exists; 0 if none does.
 Result<uint32_t> number(const Json& config, std::initializer_list<const char*> keys, uint32_t most) {
@@ -159,31 +109,12 @@ uint64_t count_parameters(const ModelShape& s) {
   const double hidden = s.hidden, head = s.head_size;
   const double attention = 2 * hidden * s.heads * head + 2 * hidden * s.kv_heads * head;
   const double router = s.experts > 1 ? hidden * s.experts : 0;
-  const double feed_forward = 3 * hidden * s.intermediate * s.experts + router;
+  const double feed_forward =
+      double{1} * s.feed_forward_matrices * hidden * s.intermediate * s.experts + router;
   const double norms = hidden * s.norms + (s.head_norms ? 2 * head : 0);
   const double embeddings = hidden * s.vocabulary * (s.tied_embeddings ? 1 : 2);
   const double all = s.layers * (attention + feed_forward + norms) + embeddings + hidden;
   return all < kMaxParameters ? static_cast<uint64_t>(all) : 0;
-}
-
-std::optional<ModelShape> well_known_model(std::string_view name) {
-  std::string plain;
-  for (const char c : name.substr(name.rfind('/') + 1)) {
-    if (c != '-' && c != '_' && c != ' ' && c != '.') plain += text::to_lower(c);
-  }
-  for (const std::string_view suffix : {"instruct", "it", "hf"}) {
-    if (plain.size() > suffix.size() && plain.ends_with(suffix)) plain.resize(plain.size() - suffix.size());
-  }
-  if (plain.starts_with("meta")) plain.erase(0, 4);
-  for (const std::string_view family : {"llama31", "llama3"}) {
-    if (plain.starts_with(family)) plain.erase(0, family.size());
-  }
-  if (plain == "8b") return llama("Llama 3.1 8B", 8, 32, 4096, 32, 14336);
-  if (plain == "70b") return llama("Llama 3.1 70B", 70, 80, 8192, 64, 28672);
-  if (plain == "405b") return llama("Llama 3.1 405B", 405, 126, 16384, 128, 53248);
-  if (plain == "32b" || plain == "qwen2532b") return qwen_32b();
-  if (plain == "gemma31b" || plain == "1b") return gemma_1b();
-  return std::nullopt;
 }
 
 }  // namespace minke::ml

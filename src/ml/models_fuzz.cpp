@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "ml/cluster_profile.h"
+#include "ml/known_models.h"
 #include "ml/memory.h"
 #include "ml/safetensors.h"
 

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "base/result.h"
+#include "ml/known_models.h"
 #include "ml/memory.h"
 
 namespace minke::ml {

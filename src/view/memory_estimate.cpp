@@ -1,11 +1,17 @@
 #include "view/memory_estimate.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
+
+#include "text/printable.h"
 
 namespace minke::view {
 namespace {
+
+using ml::ModelKind;
 
 constexpr double kGib = 1024.0 * 1024 * 1024;
 
@@ -19,8 +25,19 @@ std::string gib(double bytes) {
   return fmt::format("{:.2f}", bytes / kGib);
 }
 
-std::string sequences(uint64_t count) {
-  return fmt::format("{} sequence{}", count, count == 1 ? "" : "s");
+std::string counted(uint64_t count, const char* what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+// What is worked on at once: "2 sequences of 8192 tokens", "64 images".
+std::string batch_of(const EstimateTerms& terms) {
+  if (terms.shape.kind == ModelKind::kImages) return counted(terms.batch, "image");
+  return fmt::format("{} of {} tokens", counted(terms.batch, "sequence"), terms.context);
+}
+
+std::string cost_of(const ml::Placement& placement) {
+  return placement.rgu_hours ? fmt::format("{:.2f} RGU-hours an hour", *placement.rgu_hours)
+                             : "no RGU is published";
 }
 
 }  // namespace
@@ -28,16 +45,19 @@ std::string sequences(uint64_t count) {
 MemoryEstimate::MemoryEstimate(EstimateTerms terms) : terms_(std::move(terms)) {
   inference_ = ml::inference_memory(terms_.shape, terms_.precision, terms_.cache_precision, terms_.context,
                                     terms_.batch);
-  training_ = {{"full", ml::Method::kFull}, {"lora", ml::Method::kLora}, {"qlora", ml::Method::kQlora}};
+  training_ = {{"full", ml::Method::kFull}};
+  // Adapters of other models are not what these formulas count.
+  if (terms_.shape.kind == ModelKind::kDecoder)
+    training_.insert(training_.end(), {{"lora", ml::Method::kLora}, {"qlora", ml::Method::kQlora}});
   for (Training& one : training_)
     one.memory = ml::training_memory(terms_.shape, {.method = one.method,
                                                     .optimizer = terms_.optimizer,
                                                     .rank = terms_.rank,
                                                     .tokens = terms_.context,
                                                     .batch = terms_.batch});
+  if (terms_.here && is_asked("here")) here_ = ml::place(terms_.here->offers(), need());
   for (const std::string_view cluster : ml::cluster_names())
-    if (terms_.cluster.empty() || cluster == terms_.cluster)
-      clusters_.emplace_back(cluster, ml::place(cluster, need()));
+    if (is_asked(cluster)) clusters_.emplace_back(cluster, ml::place(cluster, need()));
 }
 
 ml::MemoryNeed MemoryEstimate::need() const {
@@ -46,14 +66,21 @@ ml::MemoryNeed MemoryEstimate::need() const {
     // The GPUs share the weights; each has activations of its own.
     return {one.memory.weights + one.memory.trained + one.memory.room - kGib, one.memory.activations + kGib};
   }
-  return {inference_.weights * 1.05 + inference_.cache, kGib};
+  return {inference_.weights * 1.05 + inference_.cache + inference_.images, kGib};
 }
 
 void MemoryEstimate::append_weights(std::string& out) const {
   const ml::ModelShape& shape = terms_.shape;
   out += fmt::format("{}: {} parameters ({})\n", shape.name, with_commas(shape.parameters), terms_.source);
-  out += fmt::format("{} layers, {} heads of {}, {} of them with keys and values\n\n", shape.layers,
-                     shape.heads, shape.head_size, shape.kv_heads);
+  if (shape.kind == ModelKind::kImages) {
+    out += fmt::format("{} layers, images of 224 x 224\n\n", shape.layers);
+  } else if (shape.kind == ModelKind::kEncoder) {
+    out += fmt::format("{} layers, {} heads of {}; it keeps no keys and values\n\n", shape.layers,
+                       shape.heads, shape.head_size);
+  } else {
+    out += fmt::format("{} layers, {} heads of {}, {} of them with keys and values\n\n", shape.layers,
+                       shape.heads, shape.head_size, shape.kv_heads);
+  }
   out += "Weights, GiB      FP32      FP16       FP8      INT4\n                ";
   for (const auto one :
        {ml::Precision::kFp32, ml::Precision::kFp16, ml::Precision::kFp8, ml::Precision::kInt4})
@@ -64,15 +91,19 @@ void MemoryEstimate::append_weights(std::string& out) const {
 }
 
 void MemoryEstimate::append_inference(std::string& out) const {
-  out += fmt::format("\n\nInference with {} weights, {} of {} tokens, GiB\n",
-                     ml::precision_name(terms_.precision), sequences(terms_.batch), terms_.context);
-  out += fmt::format("  weights {}, keys and values {}, room for computing {}: {}\n", gib(inference_.weights),
-                     gib(inference_.cache), gib(inference_.room), gib(inference_.total()));
+  const bool images = terms_.shape.kind == ModelKind::kImages;
+  out += fmt::format("\n\nInference with {} weights, {}, GiB\n", ml::precision_name(terms_.precision),
+                     batch_of(terms_));
+  out += fmt::format("  weights {}, {} {}, room for computing {}: {}\n", gib(inference_.weights),
+                     images ? "what is computed of the images" : "keys and values",
+                     gib(images ? inference_.images : inference_.cache), gib(inference_.room),
+                     gib(inference_.total()));
 }
 
 void MemoryEstimate::append_training(std::string& out) const {
-  out += fmt::format("\nTraining with {}, {} of {} tokens a GPU, activations computed again, GiB\n",
-                     terms_.optimizer_name, sequences(terms_.batch), terms_.context);
+  out +=
+      fmt::format("\nTraining with {}, {} a GPU, activations {}, GiB\n", terms_.optimizer_name,
+                  batch_of(terms_), terms_.shape.kind == ModelKind::kImages ? "of 16 bit" : "computed again");
   out += "           weights   trained  activations    total\n";
   for (const auto& [name, method, memory] : training_)
     out += fmt::format("  {:<6} {:>10} {:>9} {:>12} {:>8}\n", name, gib(memory.weights), gib(memory.trained),
@@ -81,18 +112,46 @@ void MemoryEstimate::append_training(std::string& out) const {
     out += fmt::format("\nThe model is made for {} tokens at most.\n", terms_.shape.max_context);
 }
 
+std::vector<std::string> MemoryEstimate::lines_on_processors() const {
+  constexpr double kUsable = 0.9;  // of main memory: the system needs some
+  if (!terms_.here || !terms_.here->offers().gpus.empty() || terms_.task != "inference") return {};
+  const double needed = std::ceil((need().shared + need().on_each) / kGib);
+  if (needed > kUsable * static_cast<double>(terms_.here->most_memory_mib()) / 1024) return {};
+  return {fmt::format("#SBATCH --cpus-per-task={}", terms_.here->most_cpus()),
+          fmt::format("#SBATCH --mem={:.0f}G", needed), "#SBATCH --time=" + terms_.time};
+}
+
+void MemoryEstimate::append_here(std::string& out) const {
+  const ml::MachineOffers& here = *terms_.here;
+  const std::string name = text::printable(here.name());
+  std::vector<std::string> lines;
+  if (here_) {
+    out += fmt::format("\n# here, {}: {:.0f} % of each GPU's {:.0f} GB\n", name, here_->used_share * 100,
+                       here_->offer->memory_gib);
+    lines = ml::sbatch_lines(*here_, terms_.time);
+  } else if (!here.offers().gpus.empty()) {
+    out += fmt::format("\n# here, {}: it needs more memory than the GPUs have\n", name);
+  } else if (!here.unknown().empty()) {
+    out += fmt::format("\n# here, {}: how much memory its GPUs have is not known: {}\n", name,
+                       text::printable(fmt::format("{}", fmt::join(here.unknown(), ", "))));
+  } else if (lines = lines_on_processors(); !lines.empty()) {
+    out += fmt::format("\n# here, {}: there are no GPUs; on processors, slowly\n", name);
+  } else {
+    out += fmt::format("\n# here, {}: there are no GPUs\n", name);
+  }
+  for (const std::string& line : lines) out += text::printable(line) + "\n";
+}
+
 void MemoryEstimate::append_clusters(std::string& out) const {
   out += fmt::format("\nTo ask for, for {}\n", terms_.task);
+  if (terms_.here && is_asked("here")) append_here(out);
   for (const auto& [cluster, placement] : clusters_) {
     if (!placement) {
       out += fmt::format("\n# {}: more than 64 of its nodes, or than one of its GPUs must hold\n", cluster);
       continue;
     }
-    const std::string cost = placement->rgu_hours
-                                 ? fmt::format("{:.2f} RGU-hours an hour", *placement->rgu_hours)
-                                 : "no RGU is published";
     out += fmt::format("\n# {}: {:.0f} % of each GPU's {:.0f} GB; {}\n", cluster, placement->used_share * 100,
-                       placement->offer->memory_gib, cost);
+                       placement->offer->memory_gib, cost_of(*placement));
     for (const std::string& line : ml::sbatch_lines(*placement, terms_.time)) out += line + "\n";
   }
 }
@@ -121,6 +180,16 @@ std::string MemoryEstimate::json() const {
                              {"trained_bytes", memory.trained},
                              {"activations_bytes", memory.activations},
                              {"total_bytes", memory.total()}};
+  if (here_)
+    out["here"] = {{"name", text::printable(terms_.here->name())},
+                   {"sbatch", ml::sbatch_lines(*here_, terms_.time)},
+                   {"nodes", here_->nodes},
+                   {"gpus_per_node", here_->gpus_per_node},
+                   {"gpu", here_->offer->specifier}};
+  else if (const auto lines = lines_on_processors(); !lines.empty())
+    out["here"] = {{"name", text::printable(terms_.here->name())}, {"sbatch", lines}};
+  else
+    out["here"] = Json();
   for (const auto& [cluster, placement] : clusters_) {
     Json& entry = out["clusters"][std::string(cluster)];
     if (!placement) continue;  // null
@@ -130,7 +199,7 @@ std::string MemoryEstimate::json() const {
              {"gpu", placement->offer->specifier},
              {"rgu_hours_per_hour", placement->rgu_hours ? Json(*placement->rgu_hours) : Json()}};
   }
-  return out.dump(2) + "\n";
+  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace minke::view

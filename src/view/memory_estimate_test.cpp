@@ -6,6 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "ml/known_models.h"
+
 namespace minke::view {
 namespace {
 

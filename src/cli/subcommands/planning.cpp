@@ -126,18 +126,24 @@ void add_simulate(CLI::App& app, int& exit_code) {
 void add_estimate(CLI::App& app, int& exit_code) {
   const auto options = std::make_shared<EstimateOptions>();
   auto* command =
-      app.add_subcommand("estimate", "GPU memory that a language model needs, and what to ask clusters for");
-  command->add_option("model", options->model, "its directory, or 8B, 70B, 405B, gemma-3-1b");
+      app.add_subcommand("estimate", "GPU memory that a model needs, and what to ask clusters for");
+  command->add_option(
+      "model", options->model,
+      "its directory, a size such as 13B, or a name: llama-3.1-8b, gpt2-xl, bert-large, resnet50 …");
   command->add_option("--for", options->task, "what the #SBATCH lines are for")
       ->check(CLI::IsMember({"inference", "full", "lora", "qlora"}));
   command->add_option("--precision", options->precision, "of the weights: fp32, bf16, fp8, int4 …");
   command->add_option("--kv-precision", options->cache_precision, "of the keys and values");
-  command->add_option("--context", options->context, "tokens a sequence")->check(CLI::Range(1, 100000000));
-  command->add_option("--batch", options->batch, "sequences at once")->check(CLI::Range(1, 1000000));
+  command
+      ->add_option("--context", options->context,
+                   "tokens a sequence; 8192, or as many as the model is made for")
+      ->check(CLI::Range(1, 100000000));
+  command->add_option("--batch", options->batch, "sequences or images at once")
+      ->check(CLI::Range(1, 1000000));
   command->add_option("--rank", options->rank, "of LoRA")->check(CLI::Range(1, 65536));
   command->add_option("--optimizer", options->optimizer, "adamw, adamw-16bit, adamw-8bit");
   command->add_option("--time", options->time, "for the #SBATCH lines");
-  command->add_option("--cluster", options->cluster, "only this one");
+  command->add_option("--cluster", options->cluster, "only this one; here: the cluster in use");
   command->add_flag("--published", options->published, "compare with the published tables of Llama 3.1");
   command->add_flag("--json", options->json, "as JSON");
   command->callback([options, &exit_code] { exit_code = estimate(*options); });
