@@ -1,8 +1,11 @@
 """minke chain: a job script in parts, until it is done or its total is used up."""
+import re
 import shutil
 import subprocess
 
 import pytest
+
+from cluster import poll
 
 MINKE_ONLY = True
 
@@ -43,6 +46,27 @@ def test_it_goes_on_until_it_is_done(cluster):
     assert fields["JobState"] == "COMPLETED" and text.count("saved") == 2
     assert "part 1 restart 0 argument a b" in text and "part 3 restart 2 argument a b" in text
     assert "done in part 3" in text
+
+
+def test_the_part_is_told_everywhere(cluster):
+    """At the submission, in the queue, in one's own list, in the log and to the program."""
+    gate = cluster.work / "gate"
+    script = cluster.script(f"echo $MINKE_CHAIN_PART/$MINKE_CHAIN_PARTS; while [ ! -e {gate} ]; do sleep 0.1; done; rm {gate}; exit 75")
+    done = cluster.run("minke", "chain", "--total=3m", "--each=1m", "--comment=mine", script, check=0)
+    assert "00:03:00 in 3 parts of 00:01:00" in done.stdout
+    job = int(done.stdout.split()[3].rstrip(":"))
+    told = lambda: cluster.run("squeue", "-h", "-j", job, "-O", "comment:50").stdout.strip()
+    assert told() == "part 1 of 3; mine"
+    cluster.wait_state(job, "RUNNING")
+    assert re.search(rf"^{job} .* n\d, part 1 of 3$", cluster.run("minke", "jobs").stdout, re.MULTILINE)
+    gate.touch()
+    poll(lambda: told().startswith("part 2 of "), 100, "the second part")
+    comment = cluster.job(job)["Comment"]
+    # The first part was short: there is time for three more. On a machine that stood still, for two.
+    assert comment in ("part 2 of 4; mine", "part 2 of 3; mine")
+    cluster.run("scancel", job, check=0)
+    text = (cluster.work / f"slurm-{job}.out").read_text()
+    assert "minke chain: part 1 of 3: 00:00:00 of 00:03:00 used" in text and "1/3\n" in text and comment.replace("; mine", ": ") in text
 
 
 def test_it_says_itself_that_it_is_done(cluster):
@@ -89,7 +113,8 @@ def test_a_step_that_requeues_its_job_when_warned(cluster):
 
 @pytest.mark.parametrize("options, problem", [
     (["--total=1"], "--total and --each are needed"), (["--total=1", "--each=x"], "invalid time"),
-    (["--total=1", "--each=3"], "is less than one part of --each"),
+    (["--total=1", "--each=3"], "is less than one part of --each"), (["--total=1m", "--each=3m"], "--time=00:01:00 does it, without a chain"),
+    (["--total=soon", "--each=1"], "invalid time: soon; write"),
     (["--total=2", "--each=1", "--time=3"], "leave --time out"),
     (["--total=2", "--each=1", "--no-requeue"], "it cannot be with --no-requeue"),
     (["--total=2", "--each=1", "--warn=2"], "--warn must be shorter")])

@@ -18,7 +18,9 @@
 #include "os/minke_home.h"
 #include "os/this_program.h"
 #include "submit/job_request.h"
+#include "text/chain_comment.h"
 #include "text/duration.h"
+#include "text/printable.h"
 #include "text/shell_quote.h"
 #include "text/signal_name.h"
 #include "view/output.h"
@@ -92,7 +94,9 @@ Result<Times> read_times(int argc, char** argv, int& first) {
     }
     if (time == nullptr) break;
     const auto read = parse_time(value);
-    if (!read || *read <= 0) return failure("invalid time: " + std::string(value));
+    if (!read || *read <= 0)
+      return failure("invalid time: " + text::printable(value) +
+                     "; write 30 (minutes), 1:30:00, 2-12, 72h or 3d");
     *time = *read;
   }
   if (times.total == 0 || times.each == 0)
@@ -118,6 +122,13 @@ std::string cannot_be_a_chain(const submit::JobRequest& request) {
   return "";
 }
 
+// The parts that are expected at the beginning: as many as it takes if each runs until its end. What is left
+// when one has been warned makes no part of its own.
+uint32_t number_of_parts(const Times& times) {
+  const int64_t seconds = std::max<int64_t>(1, times.total - times.warn);
+  return static_cast<uint32_t>(std::min<int64_t>((seconds + times.each - 1) / times.each, 1 << 20));
+}
+
 // Turns the job into one that runs a part, is warned before its end, and is requeued for the next part.
 Status make_parts(const Times& times, model::JobSpec& spec) {
   // If the script chooses its own signal (submitit: USR2), its program still gets that one.
@@ -132,6 +143,7 @@ Status make_parts(const Times& times, model::JobSpec& spec) {
   spec.set_time_limit_minutes(static_cast<uint32_t>(times.each / 60));
   spec.set_requeue(true);
   if (spec.open_mode() == model::OPEN_DEFAULT) spec.set_open_mode(model::OPEN_APPEND);
+  spec.set_comment(text::with_chain_part(spec.comment(), 1, number_of_parts(times)));
   return {};
 }
 
@@ -160,9 +172,9 @@ void print_submitted(uint32_t job_id, const Times& times, const submit::JobReque
     return;
   }
   const model::WarningSignal& warning = request.spec.warning_signal();
-  std::printf("Submitted batch job %u: %s in %lld parts of %s, SIG%s %s before the end of each\n", job_id,
-              text::format_seconds(times.total).c_str(),
-              static_cast<long long>((times.total + times.each - 1) / times.each),
+  const uint32_t parts = number_of_parts(times);
+  std::printf("Submitted batch job %u: %s in %u part%s of %s, SIG%s %s before the end of each\n", job_id,
+              text::format_seconds(times.total).c_str(), parts, parts == 1 ? "" : "s",
               text::format_seconds(times.each).c_str(), text::signal_name(warning.number()).c_str(),
               text::format_seconds(warning.seconds_before_end()).c_str());
 }
@@ -185,6 +197,10 @@ int submit_chain(const submit::Invocation& invocation, const Times& times, submi
 }
 
 }  // namespace
+
+std::string_view chain_usage() {
+  return kUsage;
+}
 
 int chain_main(int argc, char** argv) {
   if (argc > 1 && (std::string_view(argv[1]) == "--help" || std::string_view(argv[1]) == "-h")) {

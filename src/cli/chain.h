@@ -6,7 +6,12 @@
 // that requeues the job, as these do, does just what the chain would have done.
 #pragma once
 
+#include <string_view>
+
 namespace minke::cli {
+
+// What --help prints.
+std::string_view chain_usage();
 
 // argv[0] is "chain"; the words behind its own options are for sbatch.
 int chain_main(int argc, char** argv);

@@ -32,10 +32,12 @@
 #include "helpers/checkpoint.h"
 #include "helpers/programs.h"
 #include "model/job_record.pb.h"
+#include "model/job_spec.pb.h"
 #include "model/job_state.pb.h"
 #include "node/process_tree.h"
 #include "os/fd.h"
 #include "os/files.h"
+#include "text/chain_comment.h"
 #include "text/duration.h"
 #include "text/number.h"
 #include "view/text.h"
@@ -80,6 +82,7 @@ class Part {
   void wait_for(pid_t child);
   int decide(int status);
   Status requeue();
+  void tell_part(const model::JobRecord& current, int64_t each);
   int64_t now() const { return std::time(nullptr); }
   int64_t run_time() const { return now() - start_; }  // of this part, s
 
@@ -91,6 +94,7 @@ class Part {
   int64_t start_ = 0;  // of this one, s since the epoch
   int64_t limit_ = 0;  // s since the epoch
   uint32_t number_ = 1;
+  uint32_t parts_ = 1;  // as many as there will be, if each runs until it is warned
   pid_t child_ = 0;
   std::string done_path_;
   std::optional<Checkpoint> checkpoint_;
@@ -117,6 +121,7 @@ Status Part::look_back() {
 
   int64_t seconds = int64_t{current.time_limit_minutes()} * 60;
   if (used_ >= total_) return failure("all of the " + text::format_seconds(total_) + " is used up");
+  tell_part(current, seconds);
   if (total_ - used_ < seconds - 60) {
     // The last part is shorter.
     seconds = (total_ - used_ + 59) / 60 * 60;
@@ -129,6 +134,24 @@ Status Part::look_back() {
   }
   limit_ = start_ + seconds;
   return {};
+}
+
+// Says in the job's comment which part it is, for squeue and minke jobs. `each`: s that a part may run.
+void Part::tell_part(const model::JobRecord& current, int64_t each) {
+  // What is left when a part has been warned makes no part of its own.
+  const int64_t left = std::max<int64_t>(1, total_ - used_ - warn_);
+  const int64_t more = each > 0 ? (left + each - 1) / each : 1;
+  parts_ = number_ + static_cast<uint32_t>(std::clamp<int64_t>(more - 1, 0, 1 << 20));
+  ::setenv("MINKE_CHAIN_PARTS", std::to_string(parts_).c_str(), 1);
+  const std::string& before = current.spec().comment();
+  const std::string comment = text::with_chain_part(before, number_, parts_);
+  if (comment == before) return;
+  api::UpdateJobRequest update;
+  update.mutable_job()->set_job_id(job_id_);
+  api::Field& field = *update.add_fields();
+  field.set_name("Comment");
+  field.set_value(comment);
+  if (const auto answer = cluster_.update(update); !answer) say("%s", answer.error().message.c_str());
 }
 
 void Part::add_up(const model::JobRecord& current) {
@@ -184,7 +207,8 @@ bool Part::ends_within(int milliseconds) const {
 // others would die of it.
 void Part::warn() {
   if (warned_ || ends_within(0)) return;
-  say("part %u ends in %s", number_, text::format_seconds(std::max<int64_t>(0, limit_ - now())).c_str());
+  say("part %u of %u ends in %s", number_, parts_,
+      text::format_seconds(std::max<int64_t>(0, limit_ - now())).c_str());
   if (checkpoint_ && (keep_state() || ends_within(kLastMoments))) {
     warned_ = kept_;
     return;
@@ -256,7 +280,7 @@ int Part::run(const std::string& script, const std::vector<std::string>& argumen
   ::unlink(done_path_.c_str());
   ::setenv("MINKE_CHAIN_PART", std::to_string(number_).c_str(), 1);
   ::setenv("MINKE_CHAIN_DONE", done_path_.c_str(), 1);
-  say("part %u: %s of %s used", number_, text::format_seconds(used_).c_str(),
+  say("part %u of %u: %s of %s used", number_, parts_, text::format_seconds(used_).c_str(),
       text::format_seconds(total_).c_str());
 
   sigset_t signals, before;

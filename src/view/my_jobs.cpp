@@ -6,7 +6,9 @@
 #include <map>
 
 #include "model/job_record.pb.h"
+#include "model/job_spec.pb.h"
 #include "model/job_state.pb.h"
+#include "text/chain_comment.h"
 #include "text/job_id.h"
 #include "text/printable.h"
 #include "view/colour.h"
@@ -55,11 +57,13 @@ std::string how_it_ended(const JobRecord& job, int64_t now) {
   return out + ago(now - job.end_time());
 }
 
-// Where it runs, why it waits, or how it ended.
+// Where it runs, why it waits, or how it ended; and which part of a chain it is.
 std::string place_or_reason(const JobRecord& job, int64_t now) {
   if (is_finished(job.state())) return how_it_ended(job, now);
-  if (job.state() == model::JOB_PENDING) return "(" + std::string(reason_text(job)) + ")";
-  return text::printable(job.node_list());
+  const std::string where = job.state() == model::JOB_PENDING ? "(" + std::string(reason_text(job)) + ")"
+                                                              : text::printable(job.node_list());
+  const std::string_view part = text::chain_part_in(job.spec().comment());
+  return part.empty() ? where : where + (where.empty() ? "" : ", ") + std::string(part);
 }
 
 std::string time_left(const JobRecord& job, int64_t now) {
