@@ -219,6 +219,27 @@ def test_every_command_has_a_manual_page_and_examples(cluster):
     assert set(lacking) <= {"minke", "daemon", "launcher", "mailer", "minke.toml"}, lacking
 
 
+def shown_options(text: str) -> set[str]:
+    """The long options that --help lists: those in front of a line's words."""
+    lines = re.findall(r"^ {1,8}(-\S.*)", text, re.MULTILINE)
+    return {name for line in lines for name in re.findall(r"(?<![\w-])--[a-zA-Z][\w-]*", re.split(r"\s{2,}", line)[0])}
+
+
+def test_manual_pages_list_the_options_that_help_lists(cluster):
+    names = cluster.run("minke", "man", "?", check=1).stderr.partition("there are those of ")[2].split()
+    lacking, found = {}, 0
+    for name in names:
+        if name == "minke.toml":
+            continue
+        shown = shown_options(cluster.run("minke", *([] if name == "minke" else [name]), "--help").stdout)
+        page = re.sub(r"\\f[RBI]", "", told(cluster, "man", name)).replace("\\-", "-")
+        found += len(shown)
+        if missing := [one for one in sorted(shown) if not re.search(re.escape(one) + r"(?![\w-])", page)]:
+            lacking[name] = missing
+    assert found > 500 and not lacking, lacking
+    assert "how long before its end" in told(cluster, "man", "chain") and "where the farm is kept" in told(cluster, "man", "farm")
+
+
 @pytest.mark.parametrize("name", ["sbatch", "squeue", "scancel", "tail", "redo", "jobs", "cp", "restore"])
 def test_examples_stand_in_help_and_use_options_that_there_are(cluster, name):
     words = [name] if name in ("sbatch", "squeue", "scancel") else ["minke", name]

@@ -57,7 +57,9 @@ options::Option row_of(const CLI::Option& option, DescribedApps& into) {
   const std::string name = option.get_lnames().empty() ? "" : option.get_lnames().front();
   if (!name.empty()) row.name = keep(into, name);
   if (!option.get_snames().empty()) row.letter = option.get_snames().front()[0];
-  row.help = keep(into, option.get_description());
+  std::string help = option.get_description();
+  for (size_t i = 1; i < option.get_lnames().size(); ++i) help += "; also --" + option.get_lnames()[i];
+  row.help = keep(into, std::move(help));
   if (option.get_type_size() == 0 || option.get_items_expected_max() == 0) return row;
   row.argument = options::ArgumentKind::kRequired;
   row.argument_name = argument_name(option);

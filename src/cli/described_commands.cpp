@@ -5,13 +5,16 @@
 #include <vector>
 
 #include "cli/app_description.h"
+#include "cli/chain.h"
 #include "cli/commands.h"
 #include "cli/complain.h"
 #include "cli/configuration_page.h"
+#include "cli/farm/farm.h"
 #include "cli/parse_options.h"
 #include "cli/storage/storage.h"
 #include "cli/subcommands/subcommands.h"
 #include "cli/sweep.h"
+#include "cli/usage_description.h"
 #include "cli/wheels.h"
 #include "options/completion.h"
 #include "options/help.h"
@@ -50,11 +53,21 @@ constexpr OwnCommand kOwn[] = {{"minke cp", cp_main},
                                {"diskusage_report", diskusage_report_main},
                                {"minke sweep", sweep_main}};
 
+// Commands that print a usage text of their own.
+struct UsageCommand {
+  const char* name;
+  std::string_view (*usage)();
+  const char* operands;
+};
+constexpr UsageCommand kWithUsage[] = {{"chain", chain_usage, "[sbatch's options] script [arguments]"},
+                                       {"farm", farm_usage, "verb [sbatch's options] [-- command ...]"}};
+
 // All that are Minke's: minke itself with a page of its own, what stands below it, and the few beside it.
 DescribedApps own_commands() {
   DescribedApps own;
   CLI::App app{"a research cluster in one program, with Slurm's commands", "minke"};
   int exit_code = 0;
+  app.set_version_flag("--version", "minke");
   add_minke_commands(app, exit_code);
   describe(app, "minke", own);
   own.commands.front().operands = "[command [options]]";
@@ -65,6 +78,13 @@ DescribedApps own_commands() {
     const std::string name = "minke " + sub->get_name();
     const auto is_it = [&name](const OwnCommand& one) { return one.name == name; };
     if (sub->get_name() == "grow") continue;
+    const auto with_usage =
+        std::find_if(std::begin(kWithUsage), std::end(kWithUsage),
+                     [&](const UsageCommand& one) { return sub->get_name() == one.name; });
+    if (with_usage != std::end(kWithUsage)) {
+      describe_usage(name, sub->get_description(), with_usage->operands, with_usage->usage(), own);
+      continue;
+    }
     if (std::none_of(std::begin(kOwn), std::end(kOwn), is_it)) describe(*sub, name, own);
   }
   own.commands.front().commands = own.texts.emplace_back(std::move(commands));

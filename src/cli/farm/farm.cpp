@@ -394,4 +394,8 @@ int farm_main(int argc, char** argv) {
   return complain({0, "there is no minke farm " + verb + "; see minke farm --help"});
 }
 
+std::string_view farm_usage() {
+  return kUsage;
+}
+
 }  // namespace minke::cli
