@@ -1,9 +1,12 @@
 #include "cli/accounting.h"
 
 #include <pwd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -17,11 +20,13 @@
 #include <unordered_map>
 
 #include "cli/commands.h"
+#include "cli/progress.h"
 #include "model/job_record.pb.h"
 #include "model/step_record.pb.h"
 #include "os/files.h"
 #include "os/minke_home.h"
 #include "os/user_id.h"
+#include "storage/words.h"
 #include "store/job_row.h"
 #include "store/store.h"
 #include "text/sacct_records.h"
@@ -60,6 +65,13 @@ class Importer {
     const File file(path == "-" ? gzdopen(::dup(STDIN_FILENO), "rb") : gzopen(path.c_str(), "rb"));
     if (!file) return failure_from_errno(path, errno == 0 ? ENOMEM : errno);
     gzbuffer(file.get(), 1U << 17);
+    // Of the file as it lies there: what is unpacked of it is not known before.
+    struct stat info {};
+    const uint64_t whole =
+        ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) ? static_cast<uint64_t>(info.st_size) : 0;
+    std::atomic<uint64_t> at{0}, jobs{0};
+    const ProgressText text(storage::bytes_text);
+    const ProgressLine progress([&] { return storage::number_text(jobs) + " jobs, " + text.of(at, whole); });
     text::SacctReader reader;
     std::string line;
     std::string buffer(size_t{1} << 16, '\0');
@@ -83,6 +95,8 @@ class Importer {
       if (const Status done = take_line(); !done) return done;
       if (reader.ready() >= kJobsAtOnce) {
         if (const Status kept = keep(reader.take()); !kept) return kept;
+        at = static_cast<uint64_t>(std::max<int64_t>(0, gzoffset(file.get())));
+        jobs = imported_;
       }
     }
     int problem = Z_OK;

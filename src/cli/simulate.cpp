@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -18,6 +19,7 @@
 
 #include "base/result.h"
 #include "cli/cluster_trace.h"
+#include "cli/progress.h"
 #include "cli/sacctmgr/session.h"
 #include "config/configuration.h"
 #include "engine/embedded/scheduling/world.h"
@@ -34,6 +36,7 @@
 #include "sim/score.h"
 #include "sim/summary.h"
 #include "sim/swf.h"
+#include "storage/words.h"
 #include "text/duration.h"
 
 namespace minke::cli {
@@ -264,10 +267,10 @@ class Cluster {
   std::uint64_t processors() const { return processors_; }
   // `moved` receives the trace's own jobs, if dependencies are followed.
   sim::Replay replay(const sim::Trace& trace, sim::Policy policy, sim::Forecaster* forecaster,
-                     std::span<sim::TraceJob> moved) const {
+                     std::span<sim::TraceJob> moved, std::atomic<std::uint64_t>& submitted) const {
     if (!machine_) {
       return sim::replay_processors(trace.jobs, static_cast<std::uint32_t>(processors_), policy, rules_,
-                                    forecaster, moved);
+                                    forecaster, moved, &submitted);
     }
     std::optional<sim::Multifactor> priorities;
     if (multifactor_) priorities.emplace(trace, policy_, accounts_, partitions_, *machine_);
@@ -275,9 +278,10 @@ class Cluster {
     if (limits_) limits.emplace(trace, policy_, safe_, accounts_, partitions_);
     std::optional<sim::Preempting> preempting;
     if (preempts_) preempting.emplace(trace, preemption_, accounts_, partitions_);
-    auto replay = sim::replay_placed(trace.jobs, placed_.request_of, placed_.requests, *machine_, policy,
-                                     forecaster, priorities ? &*priorities : nullptr,
-                                     limits ? &*limits : nullptr, preempting ? &*preempting : nullptr, moved);
+    auto replay =
+        sim::replay_placed(trace.jobs, placed_.request_of, placed_.requests, *machine_, policy, forecaster,
+                           priorities ? &*priorities : nullptr, limits ? &*limits : nullptr,
+                           preempting ? &*preempting : nullptr, moved, &submitted);
     if (limits) say_refused(limits->refused());
     return replay;
   }
@@ -356,6 +360,7 @@ std::string contradiction(const SimulateOptions& options) {
 Result<sim::Trace> read_trace_file(const SimulateOptions& options) {
   const auto text = read_text(options.trace);
   if (!text) return failure(text.error());
+  const ProgressLine line([] { return std::string("reading the jobs …"); });
   // Without a named time zone, the C library checks for a change of it at every time that it reads.
   setenv("TZ", ":/etc/localtime", 0);
   auto trace =
@@ -392,7 +397,7 @@ class Study {
     const auto own = trace_to_replay();
     sim::Forecaster history(own->jobs, sim::Belief::kHistory);
     const auto begin = std::chrono::steady_clock::now();
-    run.replay = cluster_.replay(*own, *policy, options_.forecast ? &history : nullptr, moved(*own));
+    run.replay = replay(*own, word, *policy, options_.forecast ? &history : nullptr);
     run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     if (options_.forecast) {
       run.forecasts = history.score();
@@ -404,6 +409,14 @@ class Study {
   }
 
  private:
+  sim::Replay replay(sim::Trace& own, const std::string& what, sim::Policy policy,
+                     sim::Forecaster* forecaster) const {
+    std::atomic<std::uint64_t> submitted{0};
+    const ProgressText text(storage::number_text, " jobs");
+    const ProgressLine line([&] { return what + ": " + text.of(submitted, own.jobs.size()); });
+    return cluster_.replay(own, policy, forecaster, moved(own), submitted);
+  }
+
   // Each replay has its own times of submission if jobs follow others; all else is the same.
   std::shared_ptr<sim::Trace> trace_to_replay() const {
     return options_.dependencies ? std::make_shared<sim::Trace>(*trace_) : trace_;
@@ -414,7 +427,7 @@ class Study {
   sim::ForecastScore forecasts_by_limits(sim::Policy policy) const {
     const auto again = trace_to_replay();
     sim::Forecaster limits(again->jobs, sim::Belief::kLimits);
-    cluster_.replay(*again, policy, &limits, moved(*again));
+    replay(*again, "forecast by time limits", policy, &limits);
     return limits.score();
   }
 

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <climits>
 #include <cstdio>
@@ -11,6 +12,7 @@
 
 #include "api/actions.pb.h"
 #include "cli/links.h"
+#include "cli/progress.h"
 #include "engine/embedded/client.h"
 #include "os/files.h"
 #include "os/minke_home.h"
@@ -20,6 +22,7 @@
 #include "software/shell_init.h"
 #include "software/software_home.h"
 #include "software/wheelhouse.h"
+#include "storage/words.h"
 
 namespace minke::cli {
 
@@ -69,6 +72,15 @@ void tell_daemon() {
                  answer.error().message.c_str());
 }
 
+std::vector<software::Found> scan_with_progress(const std::string& home,
+                                                const std::vector<std::string>& more) {
+  const auto directories = software::program_directories(home, more);
+  std::atomic<uint64_t> done{0};
+  const ProgressText text(storage::number_text, " directories");
+  const ProgressLine line([&] { return "looking for programs: " + text.of(done, directories.size()); });
+  return software::scan({.directories = directories, .for_everybody = os::is_shared(home), .done = &done});
+}
+
 }  // namespace
 
 int software_scan(const ScanCommand& command) {
@@ -79,8 +91,7 @@ int software_scan(const ScanCommand& command) {
   if (home->find_first_of(" \t\n'\"\\`$!:") != std::string::npos)
     return complain("module paths cannot have such characters: " + *home);
   if (auto linked = make_links(*home); !linked) return complain(linked.error().message);
-  const auto found = software::scan({.directories = software::program_directories(*home, command.paths),
-                                     .for_everybody = os::is_shared(*home)});
+  const auto found = scan_with_progress(*home, command.paths);
   if (const Status written = software::write_module_tree(*home, found); !written)
     return complain(written.error().message);
   if (const Status ready = software::prepare_wheelhouse(*home, os::is_shared(*home)); !ready)

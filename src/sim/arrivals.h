@@ -8,6 +8,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -24,8 +25,11 @@ class Arrivals {
  public:
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
-  // `moved` has the same jobs if dependencies are followed; else it is empty.
-  Arrivals(std::span<const TraceJob> jobs, std::span<TraceJob> moved) : jobs_(jobs), moved_(moved) {
+  // `moved` has the same jobs if dependencies are followed; else it is empty. `taken`, if given, counts
+  // for another thread.
+  Arrivals(std::span<const TraceJob> jobs, std::span<TraceJob> moved,
+           std::atomic<std::uint64_t>* taken = nullptr)
+      : jobs_(jobs), moved_(moved), taken_(taken) {
     if (moved_.empty()) return;
     first_follower_.assign(jobs.size(), kNobody);
     next_follower_.assign(jobs.size(), kNobody);
@@ -46,6 +50,7 @@ class Arrivals {
 
   // The next one; there must be any().
   std::uint32_t take() {
+    if (taken_ != nullptr) taken_->fetch_add(1, std::memory_order_relaxed);
     const bool own =
         next_ < jobs_.size() && (later_.empty() || std::pair(jobs_[next_].submit, next_) < later_.top());
     if (own) {
@@ -77,6 +82,7 @@ class Arrivals {
 
   const std::span<const TraceJob> jobs_;
   const std::span<TraceJob> moved_;
+  std::atomic<std::uint64_t>* const taken_;
   std::uint32_t next_ = 0;
   std::vector<std::uint32_t> first_follower_;  // by job
   std::vector<std::uint32_t> next_follower_;   // of the same job

@@ -39,9 +39,9 @@ class PassReplay {
   PassReplay(std::span<const TraceJob> jobs, std::span<const std::uint32_t> request_of,
              std::span<const sched::Request> requests, const sched::Machine& machine, Policy policy,
              Forecaster* forecaster, Multifactor* priorities, Limits* limits, const Preempting* preempting,
-             std::span<TraceJob> moved)
+             std::span<TraceJob> moved, std::atomic<std::uint64_t>* submitted)
       : jobs_(jobs),
-        arrivals_(jobs, moved),
+        arrivals_(jobs, moved, submitted),
         request_of_(request_of),
         requests_(requests),
         machine_(machine),
@@ -270,13 +270,13 @@ struct PlannedEnd {
 };
 
 Replay replay_conservative(std::span<const TraceJob> jobs, std::uint32_t processors,
-                           std::span<TraceJob> moved) {
+                           std::span<TraceJob> moved, std::atomic<std::uint64_t>* submitted) {
   Replay replay;
   replay.starts.assign(jobs.size(), kNeverStarted);
   replay.promised.assign(jobs.size(), kNeverStarted);
   sched::ConservativePlan plan(static_cast<std::int32_t>(processors));
   std::priority_queue<PlannedEnd, std::vector<PlannedEnd>, std::greater<>> ends;
-  Arrivals arrivals(jobs, moved);
+  Arrivals arrivals(jobs, moved, submitted);
   for (;;) {
     std::int64_t now = sched::Availability::kEnd;
     if (arrivals.any()) now = arrivals.time();
@@ -326,8 +326,9 @@ std::optional<Policy> policy_of(std::string_view word) {
 }
 
 Replay replay_processors(std::span<const TraceJob> jobs, std::uint32_t processors, Policy policy, Rules rules,
-                         Forecaster* forecaster, std::span<TraceJob> moved) {
-  if (policy == Policy::kConservative) return replay_conservative(jobs, processors, moved);
+                         Forecaster* forecaster, std::span<TraceJob> moved,
+                         std::atomic<std::uint64_t>* submitted) {
+  if (policy == Policy::kConservative) return replay_conservative(jobs, processors, moved, submitted);
   std::vector<sched::Request> requests;
   std::vector<std::uint32_t> request_of(jobs.size(), kNoRequest);
   std::unordered_map<std::uint64_t, std::uint32_t> known;
@@ -346,16 +347,17 @@ Replay replay_processors(std::span<const TraceJob> jobs, std::uint32_t processor
     request_of[i] = entry->second;
   }
   return PassReplay(jobs, request_of, requests, machine_of_processors(processors), policy, forecaster,
-                    nullptr, nullptr, nullptr, moved)
+                    nullptr, nullptr, nullptr, moved, submitted)
       .run(rules);
 }
 
 Replay replay_placed(std::span<const TraceJob> jobs, std::span<const std::uint32_t> request_of,
                      std::span<const sched::Request> requests, const sched::Machine& machine, Policy policy,
                      Forecaster* forecaster, Multifactor* priorities, Limits* limits,
-                     const Preempting* preempting, std::span<TraceJob> moved) {
+                     const Preempting* preempting, std::span<TraceJob> moved,
+                     std::atomic<std::uint64_t>* submitted) {
   return PassReplay(jobs, request_of, requests, machine, policy, forecaster, priorities, limits, preempting,
-                    moved)
+                    moved, submitted)
       .run(Rules::kDaemon);
 }
 

@@ -6,6 +6,7 @@
 // result, bit for bit. Pure.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -50,9 +51,10 @@ struct Replay {
 // One pool of processors. Conservative always follows the rules of the studies. `forecaster`, if
 // given, forecasts each job at its submission; not with conservative. `moved`, if not empty, has the
 // same jobs: those that follow others are submitted when these have ended, and their `submit` is
-// then set to that time.
+// then set to that time. `submitted`, if given, counts submissions, for another thread to read.
 Replay replay_processors(std::span<const TraceJob> jobs, std::uint32_t processors, Policy policy, Rules rules,
-                         Forecaster* forecaster = nullptr, std::span<TraceJob> moved = {});
+                         Forecaster* forecaster = nullptr, std::span<TraceJob> moved = {},
+                         std::atomic<std::uint64_t>* submitted = nullptr);
 
 // `requests[request_of[i]]` is job i's; kNoRequest leaves the job out. `priorities`, if given, order
 // the queue; else submissions do. `limits`, if given, delay jobs or refuse them; `preempting` lets
@@ -62,6 +64,6 @@ Replay replay_placed(std::span<const TraceJob> jobs, std::span<const std::uint32
                      std::span<const sched::Request> requests, const sched::Machine& machine, Policy policy,
                      Forecaster* forecaster = nullptr, Multifactor* priorities = nullptr,
                      Limits* limits = nullptr, const Preempting* preempting = nullptr,
-                     std::span<TraceJob> moved = {});
+                     std::span<TraceJob> moved = {}, std::atomic<std::uint64_t>* submitted = nullptr);
 
 }  // namespace minke::sim

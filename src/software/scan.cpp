@@ -130,6 +130,7 @@ class Scanner {
   std::vector<Found> run() {
     for (const std::string& directory : options_.directories) {
       for (const std::string& name : names_in(directory)) look_at(directory, name);
+      if (options_.done != nullptr) ++*options_.done;
     }
     std::sort(found_.begin(), found_.end(), [](const Found& a, const Found& b) {
       if (a.name != b.name) return a.name < b.name;

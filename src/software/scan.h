@@ -2,6 +2,8 @@
 // offer as modules. Runs the programs that it finds, to ask for their version. Blocking.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -10,8 +12,9 @@
 namespace minke::software {
 
 struct ScanOptions {
-  std::vector<std::string> directories;  // of programs; searched in this order
-  bool for_everybody = false;            // leaves out what some user cannot reach
+  std::vector<std::string> directories;   // of programs; searched in this order
+  bool for_everybody = false;             // leaves out what some user cannot reach
+  std::atomic<uint64_t>* done = nullptr;  // counts directories, for another thread
 };
 
 // Returns `more` with its bin, then the directories of PATH, then the usual places of such software. Leaves

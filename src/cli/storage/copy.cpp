@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "cli/parse_options.h"
+#include "cli/progress.h"
 #include "cli/runs.h"
-#include "cli/storage/progress.h"
 #include "cli/storage/storage.h"
 #include "helpers/names.h"
 #include "os/files.h"
@@ -104,8 +104,9 @@ class Copy {
  public:
   Copy(const Options& options, const std::string& destination, bool into)
       : options_(options), destination_(destination), into_(into), line_([this] {
+          // How much there is in all is not known before it has been read.
           return fmt::format("{} files, {}", storage::number_text(progress_.files + progress_.same),
-                             storage::bytes_text(progress_.bytes));
+                             text_.of(progress_.bytes, 0));
         }) {}
 
   // Returns false if the user stopped it.
@@ -167,6 +168,7 @@ class Copy {
   const bool into_;  // the destination is a directory that takes the sources
   const std::atomic<bool>& stop_ = stop_on_signals();
   storage::CopyProgress progress_;
+  const ProgressText text_{storage::bytes_text};
   ProgressLine line_;  // reads the progress
   const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   bool complete_ = true;

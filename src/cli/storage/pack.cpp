@@ -8,7 +8,7 @@
 #include <string>
 
 #include "cli/parse_options.h"
-#include "cli/storage/progress.h"
+#include "cli/progress.h"
 #include "cli/storage/storage.h"
 #include "helpers/names.h"
 #include "os/fd.h"
@@ -98,11 +98,13 @@ Status check_target(const PackChoice& choice) {
 
 Status write_archive(const PackChoice& choice, const Survey& known, const std::atomic<bool>& stop,
                      storage::PackProgress& progress) {
+  const ProgressText text(storage::bytes_text);
   const ProgressLine line([&] {
-    return progress.bytes == 0
-               ? std::string("packing …")
-               : fmt::format("{} files, {} packed, {} verified", storage::number_text(progress.files),
-                             storage::bytes_text(progress.bytes), storage::bytes_text(progress.verified));
+    if (progress.bytes == 0) return std::string("packing …");
+    const std::string packed =
+        storage::number_text(progress.files) + " files, " + text.of(progress.bytes, known.bytes);
+    return progress.verified == 0 ? packed
+                                  : packed + ", " + storage::bytes_text(progress.verified) + " verified";
   });
   if (choice.format == "squashfs")
     return storage::pack_squashfs(choice.directory, choice.to, known.advice.compress, progress.failures,

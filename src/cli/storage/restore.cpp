@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "cli/parse_options.h"
-#include "cli/storage/progress.h"
+#include "cli/progress.h"
 #include "cli/storage/storage.h"
 #include "helpers/names.h"
 #include "os/fd.h"
@@ -139,9 +139,13 @@ int bring_back(const Options& options, const storage::Version& version, const st
   // The remains of a killed restore may be of another version.
   if (there) (void)storage::remove_tree(place->parent.get(), place->partial, ignored);
   storage::CopyProgress progress;
+  const ProgressText text(storage::bytes_text);
+  ProgressLine line(
+      [&] { return storage::number_text(progress.files) + " files, " + text.of(progress.bytes, 0); });
   const Status copied = storage::copy_tree(
       version.path, there ? aside : to,
       {.keep_owner = ::geteuid() == 0, .keep_group = true, .stop = &stop_on_signals()}, progress);
+  line.finish();
   if (!copied) {
     helpers::report_errors(kName, progress.failures.kept(), progress.failures.count());
     return fail(storage::shown_path(copied.error().message));

@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "cli/parse_options.h"
-#include "cli/storage/progress.h"
+#include "cli/progress.h"
 #include "cli/storage/storage.h"
 #include "helpers/names.h"
 #include "helpers/staging_service.h"

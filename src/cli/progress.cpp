@@ -1,10 +1,13 @@
-#include "cli/storage/progress.h"
+#include "cli/progress.h"
 
 #include <signal.h>
 #include <unistd.h>
 
-#include <chrono>
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
+
+#include "text/duration.h"
 
 namespace minke::cli {
 
@@ -42,6 +45,29 @@ ProgressLine::ProgressLine(std::function<std::string()> text) : text_(std::move(
 void ProgressLine::finish() {
   done_ = true;
   if (thread_.joinable()) thread_.join();
+}
+
+double ProgressText::elapsed_seconds() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+}
+
+std::string ProgressText::of(uint64_t done, uint64_t whole, double seconds) const {
+  constexpr double kLongest = 100 * 86400.0;  // a guess beyond it says nothing
+  std::string out = amount_(done);
+  if (whole != 0) out += " of " + amount_(whole);
+  out += unit_;
+  if (whole != 0)
+    out += " (" +
+           std::to_string(static_cast<int>(
+               100 * std::min(1.0, static_cast<double>(done) / static_cast<double>(whole)))) +
+           " %)";
+  if (seconds < 1 || done == 0) return out;
+  const double rate = static_cast<double>(done) / seconds;
+  if (rate >= 1) out += ", " + amount_(static_cast<uint64_t>(rate)) + unit_ + "/s";
+  const double left = whole > done ? static_cast<double>(whole - done) / rate : 0;
+  if (left > 0 && left < kLongest)
+    out += ", " + text::format_seconds_short(static_cast<int64_t>(std::ceil(left))) + " left";
+  return out;
 }
 
 const std::atomic<bool>& stop_on_signals() {
