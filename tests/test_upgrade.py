@@ -2,6 +2,7 @@
 import contextlib
 import os
 import pathlib
+import re
 import shutil
 import signal
 import sqlite3
@@ -10,12 +11,15 @@ import zlib
 
 import pytest
 
-from cluster import Cluster, Machine, poll
+from cluster import ROOT, Cluster, Machine, poll
 from processes import has_ended
 from wire import protocol
 
 MINKE_ONLY = True
-KILLED_CLUSTER = pathlib.Path(__file__).parent / "upgrade/killed_cluster.sql"
+# What clusters left when they were killed, by the schema of their databases. A new schema gets a file here, and keeps all others.
+FIXTURES = pathlib.Path(__file__).parent / "upgrade"
+KILLED_CLUSTER = FIXTURES / "killed_cluster.sql"
+SCHEMAS = {3: KILLED_CLUSTER} | {number: FIXTURES / f"schema_{number}.sql" for number in (1, 2, 4, 5, 6)}
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="the jobs in the fixture are root's")
 
 
@@ -23,14 +27,32 @@ def boot_id() -> bytes:
     return pathlib.Path("/proc/sys/kernel/random/boot_id").read_bytes()
 
 
-@needs_root
-@pytest.mark.machine(nodes=1, cpus=4, memory=4000)
-def test_a_database_of_an_earlier_version_is_taken_over(cluster):
-    with contextlib.closing(sqlite3.connect(cluster.home / "minke.db")) as database:
-        database.executescript(KILLED_CLUSTER.read_text())
-        database.execute("UPDATE settings SET value = ? WHERE name = 'boot_id'", (boot_id(),))
+def fill(home: pathlib.Path, schema: int) -> None:
+    """Makes the home's database from the fixture, as of this boot of the machine."""
+    with contextlib.closing(sqlite3.connect(home / "minke.db")) as database:
+        database.executescript(SCHEMAS[schema].read_text())
+        if schema < 4:
+            database.execute("UPDATE settings SET value = ? WHERE name = 'boot_id'", (boot_id(),))
+        else:
+            machine = protocol().MachineState.FromString(database.execute("SELECT record FROM machine").fetchone()[0])
+            machine.boot_id = boot_id()
+            database.execute("UPDATE machine SET record = ?", (machine.SerializeToString(),))
         database.commit()
-    os.chmod(cluster.home / "minke.db", 0o600)
+    os.chmod(home / "minke.db", 0o600)
+
+
+def test_there_is_a_fixture_of_every_schema():
+    known = int(re.search(r"kSchema = (\d+);", (ROOT / "src/store/schema.h").read_text())[1])
+    assert sorted(SCHEMAS) == list(range(1, known + 1))
+    for schema, path in SCHEMAS.items():
+        assert f"user_version = {schema};" in path.read_text()
+
+
+@needs_root
+@pytest.mark.parametrize("schema", sorted(SCHEMAS))
+@pytest.mark.machine(nodes=1, cpus=4, memory=4000)
+def test_a_database_of_an_earlier_version_is_taken_over(cluster, schema):
+    fill(cluster.home, schema)
     poll(lambda: sorted(cluster.queue()) == ["2_[1-5] PENDING", "3 RUNNING"], 60, "the queue")
     assert ["1", "COMPLETED", "0:0"] in cluster.sacct("-S", "2020-01-01")
     assert "lab" in cluster.run("sacctmgr", "-nP", "show", "account", check=0).stdout
@@ -41,6 +63,20 @@ def test_a_database_of_an_earlier_version_is_taken_over(cluster):
     poll(lambda: cluster.queue() == [], 60, "the end")
     assert [row[1] for row in cluster.sacct("-X", "-j", 2)] == ["COMPLETED"] * 5
     assert cluster.submit("true", "--account=lab") == 8  # no number is given out twice
+
+
+def test_a_database_of_a_later_version_is_refused(cluster):
+    """With the reason, and before anything changes."""
+    later = max(SCHEMAS) + 1
+    fill(cluster.home, max(SCHEMAS))
+    with contextlib.closing(sqlite3.connect(cluster.home / "minke.db")) as database:
+        database.execute("PRAGMA journal_mode = WAL")
+        database.execute(f"PRAGMA user_version = {later}")
+    before = (cluster.home / "minke.db").read_bytes()
+    refused = cluster.run("squeue")
+    assert refused.returncode != 0 and cluster.pid() is None
+    assert f"was written by a newer version (schema {later}, this program knows {later - 1})" in refused.stdout + refused.stderr, refused
+    assert (cluster.home / "minke.db").read_bytes() == before
 
 
 def without_journal_id(record: bytes) -> bytes:

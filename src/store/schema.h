@@ -41,6 +41,7 @@
 // To change the schema: append a step to kMigrations (schema.cpp) that turns the schema before it into the
 // new one, and describe the result here. Never edit a step that was released. A database is migrated when it
 // is opened, each step in a transaction of its own that also sets user_version. A newer database is refused.
+// tests/upgrade keeps a database of each schema: add one of the new schema there.
 #pragma once
 
 #include <cstdint>
