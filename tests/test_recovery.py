@@ -337,6 +337,35 @@ def test_a_sound_database_is_left_alone_and_not_repaired_under_a_daemon(cluster)
     assert (cluster.home / "minke.db").read_bytes() == before
 
 
+@pytest.mark.parametrize("what, says", [
+    ("other", "is no backup of a cluster"), ("text", "not a database"), ("later", "was written by a newer version (schema 99,"),
+    ("cut", "is damaged"), ("nothing", "No such file")])
+def test_what_is_no_sound_backup_is_not_restored(cluster, what, says):
+    """And the cluster stays as it is."""
+    job = cluster.submit("true", "--hold")
+    copy = cluster.work / "copy.db"
+    cluster.run("minke", "backup", copy, check=0)
+    cluster.run("minke", "down", check=0)
+    if what == "other":
+        copy.unlink()
+        with contextlib.closing(sqlite3.connect(copy)) as database:
+            database.execute("CREATE TABLE mine(a)")
+    elif what == "text":
+        copy.write_text("no database at all\n" * 500)
+    elif what == "later":
+        with contextlib.closing(sqlite3.connect(copy)) as database:
+            database.execute("PRAGMA user_version = 99")
+    elif what == "cut":
+        whole = copy.read_bytes()
+        copy.write_bytes(whole[:len(whole) // 2])
+    else:
+        copy.unlink()
+    refused = cluster.run("minke", "backup", "--restore", copy, check=1)
+    assert says in refused.stderr, refused.stderr
+    assert not [path.name for path in cluster.home.iterdir() if "before" in path.name or "restored" in path.name]
+    assert f"{job} PENDING" in cluster.queue()
+
+
 def test_a_backup_is_what_the_cluster_was(cluster):
     """Made while it runs; another cluster goes on from it."""
     job = cluster.submit("echo from the copy", "--hold")
@@ -350,10 +379,11 @@ def test_a_backup_is_what_the_cluster_was(cluster):
     again = cluster.run("minke", "backup", copy)
     assert again.returncode == 1 and "File exists" in again.stderr
     cluster.run("scancel", job, *ran.values(), check=0)
+    assert "stop the daemon first" in cluster.run("minke", "backup", "--restore", copy, check=1).stderr
     stop(cluster)
-    for name in ("minke.db", "minke.db-wal", "minke.db-shm"):
-        (cluster.home / name).unlink(missing_ok=True)
-    copy.rename(cluster.home / "minke.db")
+    done = cluster.run("minke", "backup", "--restore", copy, check=0).stdout
+    kept, = cluster.home.glob("minke.db.before-*[0-9]")
+    assert f"what it was until now is kept as {kept}" in done and not (cluster.home / "minke.db-wal").exists()
     assert f"{job} PENDING" in cluster.queue()  # which starts the daemon
     # What ran then may have ended since: it runs again only where it may be requeued.
     poll(lambda: (cluster.work / "begun--requeue").read_text().count("\n") == 2, what="another run")

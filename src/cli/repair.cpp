@@ -8,6 +8,8 @@
 #include "cli/complain.h"
 #include "os/minke_home.h"
 #include "store/repair.h"
+#include "text/printable.h"
+#include "text/shell_quote.h"
 
 namespace minke::cli {
 
@@ -46,8 +48,18 @@ int back_up_database(const std::string& file) {
   if (!home) return complain(home.error());
   if (const Status done = store::back_up(os::database_path(*home), file); !done)
     return complain(done.error());
-  std::printf("copied to %s; to go back to it: minke down, then put it in the place of %s\n", file.c_str(),
-              os::database_path(*home).c_str());
+  std::printf("copied to %s; to go back to it: minke down, then minke backup --restore %s\n",
+              text::printable(file).c_str(), text::printable(text::shell_quoted(file)).c_str());
+  return 0;
+}
+
+int restore_database(const std::string& file) {
+  const auto home = own_home();
+  if (!home) return complain(home.error());
+  const auto kept_as = store::go_back_to(os::database_path(*home), file);
+  if (!kept_as) return complain(kept_as.error());
+  std::printf("the cluster is as it was in %s; minke up starts it\n", text::printable(file).c_str());
+  if (!kept_as->empty()) std::printf("what it was until now is kept as %s\n", kept_as->c_str());
   return 0;
 }
 

@@ -7,5 +7,6 @@ namespace minke::cli {
 
 int repair_database();
 int back_up_database(const std::string& file);
+int restore_database(const std::string& file);
 
 }  // namespace minke::cli

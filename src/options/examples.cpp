@@ -72,6 +72,7 @@ constexpr Example kExamples[] = {
     {"minke status", "minke status", "what runs, and where its files are"},
     {"minke doctor", "minke doctor", "what is wrong here, and the command that mends it"},
     {"minke backup", "minke backup minke-2026-11-28.db", "a copy of the records, while it runs"},
+    {"minke backup", "minke backup --restore minke-2026-11-28.db", "back to that copy, after minke down"},
     {"minke log", "minke log -f", "the daemon's log as it grows"},
     {"minke env", "eval \"$(minke env)\"", "Slurm's commands in this shell"},
     {"minke env", "minke env --install", "in every shell of yours"},

@@ -329,12 +329,64 @@ Status back_up(const std::string& path, const std::string& copy) {
   return {};
 }
 
-Result<Repair> repair(const std::string& path) {
-  const os::UniqueFd lock(
-      ::open((path + "-lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kOwnerOnly));
+namespace {
+
+Result<os::UniqueFd> lock_stopped(const std::string& path) {
+  os::UniqueFd lock(::open((path + "-lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kOwnerOnly));
   if (!lock) return failure_from_errno(path + "-lock", errno);
   if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0)
     return failure("the database is in use: stop the daemon first (minke down --keep-jobs)", EBUSY);
+  return lock;
+}
+
+// Copies a backup into a fresh file, once it is sure that it is one.
+Status take_backup(const std::string& copy, const std::string& fresh) {
+  auto connection = Connection::open(copy, SQLITE_OPEN_READONLY, "");
+  if (!connection) return failure(connection.error());
+  const auto schema = (*connection)->integer("PRAGMA user_version");
+  if (!schema) return failure(schema.error());
+  if (!is_ours(**connection)) return failure(copy + " is no backup of a cluster");
+  if (*schema > kSchema)
+    return failure(copy + " was written by a newer version (schema " + std::to_string(*schema) +
+                   ", this program knows " + std::to_string(kSchema) + "): restore it with that version");
+  const auto sound = is_sound(**connection);
+  if (!sound || !*sound) return failure(copy + " is damaged: it is not restored");
+  auto into = (*connection)->prepare("VACUUM INTO ?1");
+  if (!into) return failure(into.error());
+  into->bind_text(1, fresh);
+  return into->run();
+}
+
+}  // namespace
+
+Result<std::string> go_back_to(const std::string& path, const std::string& copy) {
+  const auto lock = lock_stopped(path);
+  if (!lock) return failure(lock.error());
+  if (::access(copy.c_str(), R_OK) != 0) return failure_from_errno(copy, errno);
+  const std::string fresh = path + ".restored";
+  remove_database(fresh);
+  if (auto made = make_file(fresh); !made) return failure(made.error());
+  Status ready = take_backup(copy, fresh);
+  if (ready) ready = belong_to_no_journal(fresh);  // a copy by cp belongs to the journal of then
+  if (ready) ready = sync_with_directory(fresh);
+  if (!ready) {
+    remove_database(fresh);
+    return failure(ready.error());
+  }
+  if (::access(path.c_str(), F_OK) != 0) {
+    for (const char* end : {"-wal", "-shm"}) ::unlink((path + end).c_str());
+    if (std::rename(fresh.c_str(), path.c_str()) != 0) return failure_from_errno(path, errno);
+    if (const Status synced = sync_with_directory(path); !synced) return failure(synced.error());
+    return std::string();
+  }
+  const std::string kept_as = path + ".before-" + time_stamp();
+  if (const Status exchanged = exchange(path, fresh, kept_as); !exchanged) return failure(exchanged.error());
+  return kept_as;
+}
+
+Result<Repair> repair(const std::string& path) {
+  const auto lock = lock_stopped(path);
+  if (!lock) return failure(lock.error());
   if (const Status there = check_not_emptied(path, {}); !there) return failure(there.error());
   Repair result;
   const std::string fresh = path + ".repaired";

@@ -1,5 +1,6 @@
-// Manual work on a database: copying one that is in use, and making a sound one from a damaged one. For
-// commands: neither needs the daemon, and the second requires that it is stopped. Blocking.
+// Manual work on a database: copying one that is in use, going back to such a copy, and making a sound one
+// from a damaged one. For commands: none needs the daemon, and all but the first require that it is stopped.
+// Blocking.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +15,11 @@ namespace minke::store {
 // daemon that starts from the copy treats jobs that ran then as lost: they may have ended since. Fails with
 // EEXIST if there is such a file.
 Status back_up(const std::string& path, const std::string& copy);
+
+// Puts a copy of it in the place of the database; returns where the database is kept that was there, or
+// nothing if there was none. Fails, and changes nothing, if a daemon uses it (EBUSY), or if `copy` is not a
+// sound database of this program or an earlier one.
+Result<std::string> go_back_to(const std::string& path, const std::string& copy);
 
 struct Repair {
   bool was_sound = false;         // its pages are, and nothing has been copied

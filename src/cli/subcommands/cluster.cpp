@@ -77,10 +77,18 @@ void add_doctor(CLI::App& app, int& exit_code) {
 }
 
 void add_backup(CLI::App& app, int& exit_code) {
-  const auto file = std::make_shared<std::string>();
+  struct Options {
+    std::string file;
+    bool restore = false;
+  };
+  const auto options = std::make_shared<Options>();
   auto* command = app.add_subcommand("backup", "a copy of the cluster's database, also while it runs");
-  command->add_option("FILE", *file, "the copy; there must be no such file yet")->required();
-  command->callback([file, &exit_code] { exit_code = means_own_cluster() ? back_up_database(*file) : 1; });
+  command->add_option("FILE", options->file, "the copy; there must be no such file yet")->required();
+  command->add_flag("--restore", options->restore, "go back to that copy instead; the daemon is down");
+  command->callback([options, &exit_code] {
+    const auto run = options->restore ? restore_database : back_up_database;
+    exit_code = means_own_cluster() ? run(options->file) : 1;
+  });
 }
 
 void add_log(CLI::App& app, int& exit_code) {
