@@ -148,9 +148,20 @@ TEST(CurrentOptions, NothingIsReservedForTheSystem) {
   EXPECT_THAT(refusal({"-Sx"}), ::testing::StartsWith("1: sbatch: error: Invalid numeric value"));
 }
 
+TEST(CurrentOptions, MemUpdateIsAMarginAndADelay) {
+  EXPECT_TRUE(submitted({"--mem-update=10@5"}));
+  EXPECT_EQ(refusal({"--mem-update=10"}), "255: sbatch: error: --mem-update requires MARGIN@DELAY format\n");
+  for (const char* wrong : {"--mem-update=0@5", "--mem-update=5@0", "--mem-update=5@5x", "--mem-update=@"})
+    EXPECT_EQ(refusal({wrong}), "255: sbatch: error: Invalid --mem-update specification\n") << wrong;
+}
+
+TEST(CurrentOptions, VerboseAndQuietExcludeEachOther) {
+  EXPECT_EQ(refusal({"-Q", "-v"}), "1: sbatch: error: don't specify both --verbose (-v) and --quiet (-Q)\n");
+}
+
 TEST(CurrentOptions, SetsOfNodeCounts) {
   const std::pair<const char*, std::vector<uint32_t>> sets[] = {
-      {"4,2,8", {2, 4, 8}}, {"2-8:3", {2, 5, 8}}, {"2,6-8", {2, 6, 7, 8}}, {"2,3-8", {}}};
+      {"4,2,8", {2, 4, 8}}, {"2-9:3", {2, 5, 8}}, {"2,6-8", {2, 6, 7, 8}}, {"2,3-8", {2, 3, 4, 5, 6, 7, 8}}};
   for (const auto& [counts, expected] : sets) {
     auto kept = spec({"-N", counts});
     EXPECT_EQ(kept.min_nodes() * 10 + kept.max_nodes(), 28u) << counts;
@@ -158,6 +169,9 @@ TEST(CurrentOptions, SetsOfNodeCounts) {
         << counts;
   }
   EXPECT_EQ(spec({"-N", "2,8", "-N", "3"}).node_counts_size(), 0);
+  EXPECT_EQ(spec({"-N2-4:2"}).max_nodes(), 2u);  // the end is not one of them
+  for (const char* none : {"1-4:3,5", "1,3:2", "2:2", "2-2:1", "1-4:0"})
+    EXPECT_THAT(refusal({"-N", none}), ::testing::HasSubstr("is not a valid node count")) << none;
   EXPECT_EQ(refusal({"-N2,,4"}), "255: sbatch: error: \"2,,4\" is not a valid node count\n");
   EXPECT_EQ(refusal({"-N1-"}),
             "255: sbatch: error: Maximum node count -1 is less than minimum node count 1\n");

@@ -413,15 +413,19 @@ Outcome<JobRequest> begin_request(const Invocation& invocation, const CommandLin
 }
 
 // Slurm ignores a script's own --verbose and --quiet. Returns what --verbose lists.
-std::vector<std::string> settle_verbosity(const CommandLine& command_line,
-                                          const std::vector<Setting>& settings, JobRequest& request) {
+Outcome<std::vector<std::string>> settle_verbosity(const Invocation& invocation,
+                                                   const CommandLine& command_line,
+                                                   const std::vector<Setting>& settings,
+                                                   JobRequest& request) {
   const auto outside = [&](std::string_view name) {
     return std::any_of(settings.begin(), settings.end(), [name](const Setting& setting) {
       return setting.option->name == name && setting.source != Source::kScript;
     });
   };
   request.quiet = request.quiet && outside("quiet");
-  if (!outside("verbose") || request.verbose == 0 || request.quiet) return {};
+  if (!outside("verbose") || request.verbose == 0) return std::vector<std::string>();
+  if (request.quiet)
+    return tl::unexpected(refuse(invocation, "don't specify both --verbose (-v) and --quiet (-Q)", 1));
   return list_defined_options(settings, request, command_line.wrap);
 }
 
@@ -445,8 +449,9 @@ Outcome<JobRequest> make_job_request(const Invocation& invocation, const Command
     JobRequest request = *empty;
     if (auto refusal = build(invocation, settings, request)) return tl::unexpected(std::move(*refusal));
     name_job(command_line, script, request);
-    const auto lines = settle_verbosity(command_line, settings, request);
-    defined.insert(defined.end(), lines.begin(), lines.end());
+    const auto lines = settle_verbosity(invocation, command_line, settings, request);
+    if (!lines) return tl::unexpected(lines.error());
+    defined.insert(defined.end(), lines->begin(), lines->end());
     specs.push_back(request.spec);
     if (specs.size() == 1) first = std::move(request);
   }

@@ -213,7 +213,7 @@ constexpr Option kOptions[] = {
     {"mem-per-gpu", '\0', kRequired, B | A | R, "MEM_PER_GPU", kHonoured, "size", "memory for each GPU", "",
      set::mem_per_gpu},
     {"mem-update", '\0', kRequired, B | A | R, "", kAccepted, "margin@delay",
-     "give back memory that the job turns out not to use", "a job keeps what it asked for", nullptr},
+     "give back memory that the job turns out not to use", "a job keeps what it asked for", set::mem_update},
     {"mincpus", '\0', kRequired, B | A | R, "", kHonoured, "n", "least CPUs on each node", "",
      set::number<&model::JobSpec::set_min_cpus>},
     {"mpi", '\0', kRequired, R, "srun:SLURM_MPI_TYPE", kHonoured, "type",

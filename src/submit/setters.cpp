@@ -67,10 +67,7 @@ Result<std::string> read_file(const Assignment& to) {
 }
 
 Result<uint32_t> whole_number(const Assignment& to, uint32_t least) {
-  // Skips blanks and a plus, as strtol does.
-  std::string_view digits = to.text();
-  digits.remove_prefix(std::min(digits.find_first_not_of(" \t"), digits.size()));
-  if (digits.starts_with('+')) digits.remove_prefix(1);
+  const std::string_view digits = text::skip_blanks_and_plus(to.text());
   auto value = text::parse_unsigned(digits, kMaxNumber);
   const bool is_number = !digits.empty() && digits.find_first_not_of("0123456789") == std::string_view::npos;
   if (!value && is_number && to.invocation.release >= kSlurm24) {
@@ -419,8 +416,7 @@ Status nice(const Assignment& to) {
     to.request.spec.set_nice(kDefaultNice);
     return {};
   }
-  std::string_view digits = to.text();
-  if (digits.starts_with('+')) digits.remove_prefix(1);
+  const std::string_view digits = text::skip_blanks_and_plus(to.text());
   int64_t value = 0;
   auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (error == std::errc::invalid_argument || end != digits.data() + digits.size()) return invalid(to);
@@ -504,7 +500,7 @@ Status priority(const Assignment& to) {
     return {};
   }
   if (to.text().starts_with('-')) return failure("Priority must be >= 0", kUsageStatus);
-  auto value = text::parse_unsigned(to.text(), UINT64_MAX);
+  auto value = text::parse_unsigned(text::skip_blanks_and_plus(to.text()), UINT64_MAX);
   if (!value) return invalid(to);
   if (*value > kMostPriority)
     return failure("Priority must be < " + std::to_string(kMostPriority + 1), kUsageStatus);

@@ -120,6 +120,7 @@ Status kill_on_invalid_dependency(const Assignment& to);
 Status mail_type(const Assignment& to);
 Status mail_user(const Assignment& to);
 Status mem(const Assignment& to);
+Status mem_update(const Assignment& to);
 Status mem_bind(const Assignment& to);
 Status mem_per_cpu(const Assignment& to);
 Status mem_per_gpu(const Assignment& to);

@@ -1,7 +1,6 @@
 // The setters of options that ask for resources: nodes, tasks' memory, GPUs, where to run.
 #include <algorithm>
 #include <optional>
-#include <set>
 #include <vector>
 
 #include "model/job_spec.pb.h"
@@ -22,7 +21,7 @@ Status invalid_gres(const Assignment&) {
 
 // Reads a count of nodes; "2k" is 2048.
 std::optional<uint32_t> node_count(std::string_view text) {
-  text = text::trim(text);
+  text = text::skip_blanks_and_plus(text::trim(text));
   uint64_t factor = 1;
   if (!text.empty() && text::to_lower(text.back()) == 'k') factor = 1024;
   if (!text.empty() && text::to_lower(text.back()) == 'm') factor = 1024 * 1024;
@@ -32,20 +31,28 @@ std::optional<uint32_t> node_count(std::string_view text) {
   return static_cast<uint32_t>(*value * factor);
 }
 
-// A set of counts, ascending; nothing for what is none.
+// A set of counts, ascending: "1,3-5", or "2-8:2", whose end is not one of them, as in Slurm. Nothing for
+// what is none.
 std::optional<std::vector<uint32_t>> node_counts(std::string_view text) {
   constexpr uint32_t kMostNodes = 1 << 16;
   if (text.starts_with(',') || text.ends_with(',') || text.find(",,") != std::string_view::npos)
     return std::nullopt;
-  const auto listed = text::parse_array_spec(text);
-  if (!listed || listed->max_running() != 0 || listed->ranges_size() == 0) return std::nullopt;
-  std::set<uint32_t> counts;
+  const bool stepped = text.find(':') != std::string_view::npos;
+  if (stepped && text.find(',') != std::string_view::npos) return std::nullopt;
+  const auto listed = text::parse_index_list(text.substr(0, text.find(':')));
+  if (!listed) return std::nullopt;
+  const auto step = stepped ? text::parse_unsigned(text.substr(text.find(':') + 1), kMostNodes)
+                            : std::optional<uint64_t>(1);
+  if (step.value_or(0) == 0 || (stepped && text.find('-') == std::string_view::npos)) return std::nullopt;
+  std::vector<uint32_t> counts;
   for (const model::IndexRange& range : listed->ranges()) {
     if (range.first() == 0 || range.last() > kMostNodes) return std::nullopt;
-    for (uint32_t count = range.first(); count <= range.last(); count += std::max(1U, range.step()))
-      counts.insert(count);
+    for (uint64_t count = range.first(); stepped ? count < range.last() : count <= range.last();
+         count += *step)
+      counts.push_back(static_cast<uint32_t>(count));
   }
-  return std::vector<uint32_t>(counts.begin(), counts.end());
+  if (counts.empty()) return std::nullopt;
+  return counts;
 }
 
 // Reads the hosts of a file: a hostlist on each line, "name*4" for four times the host; "#" begins a comment.
@@ -324,13 +331,21 @@ Status mem_per_gpu(const Assignment& to) {
   return {};
 }
 
+// MARGIN in percent and DELAY in minutes, both at least 1. It has no effect here.
+Status mem_update(const Assignment& to) {
+  const std::string_view text = to.text();
+  const size_t at = text.find('@');
+  if (at == std::string_view::npos) return failure("--mem-update requires MARGIN@DELAY format", kUsageStatus);
+  for (const std::string_view part : {text.substr(0, at), text.substr(at + 1)})
+    if (text::parse_unsigned(part, kMaxNumber).value_or(0) == 0) return invalid(to);
+  return {};
+}
+
 Status nodes(const Assignment& to) {
   std::string_view text = to.text();
-  if (text.find_first_of(",:") != std::string_view::npos) {
-    // A set of counts ("1,2,4", "2-8:2").
-    // Nothing before the first comma is no count, and newer releases tell it as they read it.
-    if (text.starts_with(',') && to.invocation.release >= kSlurm24)
-      return failure("invalid number of nodes (-N -1--1)", kFailureStatus);
+  if (text.find_first_of(",:") != std::string_view::npos && to.invocation.release >= kSlurm24) {
+    // Nothing before the first comma is no count, and is told as it is read.
+    if (text.starts_with(',')) return failure("invalid number of nodes (-N -1--1)", kFailureStatus);
     auto counts = node_counts(text);
     if (!counts) {
       std::string message = "\"";
@@ -338,9 +353,7 @@ Status nodes(const Assignment& to) {
     }
     to.request.spec.set_min_nodes(counts->front());
     to.request.spec.set_max_nodes(counts->back());
-    // One after the other they are a range.
-    if (counts->back() - counts->front() + 1 != counts->size())
-      to.request.spec.mutable_node_counts()->Assign(counts->begin(), counts->end());
+    to.request.spec.mutable_node_counts()->Assign(counts->begin(), counts->end());
     return {};
   }
   to.request.spec.clear_node_counts();

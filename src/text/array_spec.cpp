@@ -25,14 +25,16 @@ std::optional<Range> parse_range(std::string_view text) {
   size_t colon = text.find(':');
   std::string_view bounds = text.substr(0, colon);
   size_t dash = bounds.find('-');
-  auto first = parse_unsigned(bounds.substr(0, dash), kMaxArrayIndex);
-  auto last =
-      dash == std::string_view::npos ? first : parse_unsigned(bounds.substr(dash + 1), kMaxArrayIndex);
+  const auto number = [](std::string_view digits) {
+    return parse_unsigned(skip_blanks_and_plus(digits), kMaxArrayIndex);
+  };
+  auto first = number(bounds.substr(0, dash));
+  auto last = dash == std::string_view::npos ? first : number(bounds.substr(dash + 1));
   if (dash != std::string_view::npos && dash + 1 == bounds.size()) last = 0;  // "0-", as in Slurm
   std::optional<uint64_t> step = 1;
   if (colon != std::string_view::npos) {
     if (dash == std::string_view::npos) return std::nullopt;
-    step = parse_unsigned(text.substr(colon + 1), kMaxArrayIndex);
+    step = number(text.substr(colon + 1));
   }
   if (!first || !last || !step || *step == 0 || *last < *first) return std::nullopt;
   Range range{static_cast<uint32_t>(*first), static_cast<uint32_t>(*last), static_cast<uint32_t>(*step)};
@@ -102,30 +104,44 @@ Result<model::ArraySpec> parse_index_list(std::string_view text) {
   return array;
 }
 
+namespace {
+
+// What follows the first '%' of a list: digits, as strtol reads them. Nothing, or a negative number, is no
+// throttle: "1-9%$LIMIT" in a script where LIMIT is empty.
+std::optional<uint32_t> parse_throttle(std::string_view text) {
+  text = skip_blanks_and_plus(text);
+  size_t digits = 0;
+  while (digits < text.size() && is_digit(text[digits])) ++digits;
+  if (digits == 0) return 0;
+  const auto number = parse_unsigned(text.substr(0, digits), kMaxArrayIndex);
+  return number ? std::optional<uint32_t>(static_cast<uint32_t>(*number)) : std::nullopt;
+}
+
+}  // namespace
+
+// Each part of the list may have brackets and a throttle, of which the first counts: "1-3%2,5", "[1-3],5",
+// "%2" for "0%2".
 Result<model::ArraySpec> parse_array_spec(std::string_view text) {
   std::string plain;
   for (char c : text) {
     if (c != ' ') plain += c;
   }
-  size_t percent = plain.find('%');
-  std::string_view list = std::string_view(plain).substr(0, percent);
-  uint32_t max_running = 0;
-  if (percent != std::string::npos) {
-    std::string_view tail = std::string_view(plain).substr(percent + 1);
-    if (list.starts_with('[') && tail.ends_with(']')) {  // [0-4%2]
-      list.remove_prefix(1);
-      tail.remove_suffix(1);
-    }
-    tail = tail.substr(0, tail.find('%'));  // "1-9%2%1": the first counts
-    if (list.empty()) list = "0";           // "%2"
-    // An empty throttle is none: "1-9%$LIMIT" in a script where LIMIT is empty.
-    auto number = tail.empty() ? std::optional<uint64_t>(0) : parse_unsigned(tail, kMaxArrayIndex);
-    if (!number) return invalid();
-    max_running = static_cast<uint32_t>(*number);
+  std::string list;
+  std::optional<uint32_t> max_running;
+  for (std::string_view part : split(plain, ',')) {
+    if (part.empty()) continue;
+    if (part.starts_with('[')) part.remove_prefix(1);
+    const size_t end = std::min(part.find_first_of("%]"), part.size());
+    list.append(list.empty() ? "" : ",").append(end == 0 ? "0" : part.substr(0, end));
+    std::string_view rest = part.substr(end);
+    if (rest.starts_with(']')) rest.remove_prefix(1);
+    if (!rest.empty() && rest[0] != '%') return invalid();
+    if (rest.empty() || max_running) continue;
+    max_running = parse_throttle(rest.substr(1));
+    if (!max_running) return invalid();
   }
-  if (list.starts_with('[') && list.ends_with(']')) list = list.substr(1, list.size() - 2);
   auto array = parse_index_list(list);
-  if (array) array->set_max_running(max_running);
+  if (array) array->set_max_running(max_running.value_or(0));
   return array;
 }
 

@@ -43,8 +43,9 @@ TEST(ArraySpec, NothingBehindThePercentSignIsNoThrottle) {
 }
 
 TEST(ArraySpec, Refuses) {
-  for (const char* text : {"", "x", "1-", "3-1", "1:2", "1-5:0", "4000002", "-1", "0-4%x", ",", ",,", "1-2-3",
-                           "1-5:", "0-4%-1", "[1-3", "1.5", "4294967296", "]["}) {
+  for (const char* text :
+       {"",     "x",     "1-",   "3-1",  "1:2",  "1-5:0", "4000002",    "-1", ",",    ",,",          "1-2-3",
+        "1-5:", "[[1]]", "1--3", "1-3x", "0x10", "1.5",   "4294967296", "][", "[1]2", "1%4294967296"}) {
     EXPECT_EQ(normalized(text), "error: Invalid job array specification") << text;
   }
 }
@@ -54,6 +55,17 @@ TEST(ArraySpec, UnusualOnes) {
   EXPECT_EQ(normalized("0-"), normalized("0"));
   EXPECT_EQ(normalized("%2"), normalized("0%2"));
   EXPECT_EQ(normalized("1-3%2%3"), normalized("1-3%2"));
+  EXPECT_EQ(normalized("1-3%2,5%4"), "1-3,5%2");
+  EXPECT_EQ(normalized("1-3%0,5%2"), "1-3,5");
+  EXPECT_EQ(normalized("1-3%,5%2"), "1-3,5");
+  EXPECT_EQ(normalized("%2,5"), "0,5%2");
+  EXPECT_EQ(normalized("1%2-3"), "1%2");
+  for (const char* none : {"1%x", "1%-2", "1%"}) EXPECT_EQ(normalized(none), "1") << none;
+  EXPECT_EQ(normalized("+1-+3:+2%+2"), "1-3:2%2");
+  for (const char* brackets : {"[1-3],5", "[1-3,5", "[1-3,5]"})
+    EXPECT_EQ(normalized(brackets), "1-3,5") << brackets;
+  EXPECT_EQ(normalized("[1-3%2],5"), "1-3,5%2");
+  EXPECT_EQ(normalized("1-3]"), "1-3");
 }
 
 TEST(ArraySpec, CountsWithoutExpanding) {

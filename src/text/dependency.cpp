@@ -37,55 +37,82 @@ std::string_view type_name(model::DependencyType type) {
   return "afterany";
 }
 
-// "5", "5_3", "5_*", "5+10", "5_3+10".
-std::optional<model::Dependency> parse_job(std::string_view text) {
-  model::Dependency out;
-  text = trim(text);
-  if (size_t plus = text.find('+'); plus != std::string_view::npos) {
-    auto minutes = parse_unsigned(text.substr(plus + 1), kMaxMinutes);
-    if (!minutes) return std::nullopt;
-    out.set_delay_minutes(static_cast<uint32_t>(*minutes));
+// Where the next of `marks` is outside brackets; npos: nowhere.
+size_t find_outside_brackets(std::string_view text, std::string_view marks) {
+  size_t depth = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '[') ++depth;
+    if (text[i] == ']' && depth > 0) --depth;
+    if (depth == 0 && marks.find(text[i]) != std::string_view::npos) return i;
+  }
+  return std::string_view::npos;
+}
+
+// Reads the tasks of "5_3", "5_*" and "5_[1-3]", none for a job alone, and appends a term for each.
+bool append_tasks(std::string_view tasks, const model::Dependency& job,
+                  std::vector<model::Dependency>& terms) {
+  const auto append = [&](uint32_t task) { terms.emplace_back(job).set_array_task_id(task); };
+  if (tasks.starts_with('[')) {
+    if (!tasks.ends_with(']')) return false;
+    const auto list = parse_index_list(tasks.substr(1, tasks.size() - 2));
+    if (!list || count_indices(*list) + terms.size() > kMaxTerms) return false;
+    for (const model::IndexRange& range : list->ranges())
+      for (uint32_t task = range.first(); task <= range.last(); task += std::max(1u, range.step()))
+        append(task);
+    return true;
+  }
+  const auto task = parse_unsigned(tasks, kMaxArrayIndex);
+  if (task) append(static_cast<uint32_t>(*task));
+  return task.has_value();
+}
+
+// Appends the terms of "5", "5_3", "5_*", "5_[1-3]", "5+10", "5_3+10". A delay is the last task's, and that
+// of the jobs after it in the same list, as in Slurm. False if it is none of these.
+bool append_jobs(std::string_view text, model::Dependency& like, std::vector<model::Dependency>& terms) {
+  text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+  if (text.starts_with('+')) text.remove_prefix(1);  // a sign
+  std::optional<uint64_t> delay;
+  if (const size_t plus = text.find('+'); plus != std::string_view::npos) {
+    delay = parse_unsigned(text.substr(plus + 1), kMaxMinutes);
+    if (delay.value_or(0) == 0) return false;
     text = text.substr(0, plus);
   }
-  if (size_t underscore = text.find('_'); underscore != std::string_view::npos) {
-    std::string_view task_text = text.substr(underscore + 1);
-    if (task_text != "*") {
-      auto task = parse_unsigned(task_text, kMaxArrayIndex);
-      if (!task) return std::nullopt;
-      out.set_array_task_id(static_cast<uint32_t>(*task));
-    }
-    text = text.substr(0, underscore);
+  const size_t underscore = std::min(text.find('_'), text.size());
+  const auto job_id = parse_unsigned(text.substr(0, underscore), kMaxJobId);
+  if (job_id.value_or(0) == 0) return false;
+  like.set_job_id(static_cast<uint32_t>(*job_id));
+  const std::string_view tasks = text.substr(std::min(underscore + 1, text.size()));
+  if (underscore == text.size() || tasks == "*") {
+    terms.push_back(like);
+  } else if (!append_tasks(tasks, like, terms)) {
+    return false;
   }
-  auto job_id = parse_unsigned(text, kMaxJobId);
-  if (!job_id || *job_id == 0) return std::nullopt;
-  out.set_job_id(static_cast<uint32_t>(*job_id));
-  return out;
+  if (delay) {
+    like.set_delay_minutes(static_cast<uint32_t>(*delay));
+    terms.back().set_delay_minutes(like.delay_minutes());
+  }
+  return true;
 }
 
 // Reads "type:job[:job...]", "singleton" or "5". Appends its terms; returns false if it is none of these.
 bool parse_term(std::string_view text, std::vector<model::Dependency>& terms) {
-  text = trim(text);
-  if (equals_ignoring_case(text, "singleton")) {
+  if (equals_ignoring_case(trim(text), "singleton")) {
     terms.emplace_back().set_type(model::SINGLETON);
     return true;
   }
-  std::vector<std::string_view> parts = split(text, ':');
-  if (parts.size() == 1) {
-    auto job = parse_job(text);
-    if (!job) return false;
-    terms.push_back(*job);
-    return true;
-  }
+  model::Dependency like;
+  size_t colon = find_outside_brackets(text, ":");
+  if (colon == std::string_view::npos) return append_jobs(text, like, terms);
   std::optional<model::DependencyType> type;
   for (const TypeRow& row : kTypes) {
-    if (equals_ignoring_case(row.name, trim(parts[0]))) type = row.type;
+    if (equals_ignoring_case(row.name, trim(text.substr(0, colon)))) type = row.type;
   }
   if (!type || *type == model::SINGLETON) return false;
-  for (size_t i = 1; i < parts.size(); ++i) {
-    auto job = parse_job(parts[i]);
-    if (!job || terms.size() >= kMaxTerms) return false;
-    job->set_type(*type);
-    terms.push_back(*job);
+  like.set_type(*type);
+  while (colon != std::string_view::npos) {
+    text.remove_prefix(colon + 1);
+    colon = find_outside_brackets(text, ":");
+    if (terms.size() >= kMaxTerms || !append_jobs(text.substr(0, colon), like, terms)) return false;
   }
   return true;
 }
@@ -117,7 +144,7 @@ Result<DependencyList> parse_dependencies(std::string_view text) {
   DependencyList list;
   if (trim(text).empty()) return list;
   while (true) {
-    size_t at = text.find_first_of(",?");
+    const size_t at = find_outside_brackets(text, ",?");
     if (!parse_term(text.substr(0, at), list.terms)) return failure("Job dependency problem");
     if (at == std::string_view::npos) {
       forget_repeated(list.terms);

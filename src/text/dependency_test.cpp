@@ -26,7 +26,11 @@ TEST(Dependency, ShownAsSqueueShowsThem) {
       {"singleton", "singleton(unfulfilled)"},
       {"Singleton", "singleton(unfulfilled)"},
       {"after:23+10", "after:23_*+10(unfulfilled)"},
-      {"after:24+10:25", "after:24+10(unfulfilled),after:25(unfulfilled)"},
+      {"after:24+10:25", "after:24+10(unfulfilled),after:25+10(unfulfilled)"},  // so since 24.11
+      {"afterany:5_[1-2,4]", "afterany:5_1(unfulfilled),afterany:5_2(unfulfilled),afterany:5_4(unfulfilled)"},
+      {"after:5_[1-3:2]+5:24,afterok:6",
+       "after:5_1(unfulfilled),after:5_3+5(unfulfilled),after:24+5(unfulfilled),afterok:6(unfulfilled)"},
+      {"afterok:+24", "afterok:24(unfulfilled)"},
       {"afternotok:23_1", "afternotok:23_1(unfulfilled)"},
       {"afterok:23_*", "afterok:23_*(unfulfilled)"},
       {"aftercorr:23", "aftercorr:23_*(unfulfilled)"},
@@ -43,10 +47,31 @@ TEST(Dependency, ShownAsSqueueShowsThem) {
 }
 
 TEST(Dependency, Refuses) {
-  for (const char* text :
-       {"foo", "foo:1", "afterok", "afterok:", "afterok:x", "afterok:23,", "23:24",
-        "afterok:23:", "singleton:3", "after:23+", "after:23+x", "afterok:0", ",", "?", "afterok:-1",
-        "afterok:4294967296", "afterok:1_", "afterok:1_x", "afterok:1_4000002"}) {
+  for (const char* text : {"foo",
+                           "foo:1",
+                           "afterok",
+                           "afterok:",
+                           "afterok:x",
+                           "afterok:23,",
+                           "23:24",
+                           "afterok:23:",
+                           "singleton:3",
+                           "after:23+",
+                           "after:23+x",
+                           "afterok:0",
+                           ",",
+                           "?",
+                           "afterok:-1",
+                           "afterok:4294967296",
+                           "afterok:1_",
+                           "afterok:1_x",
+                           "afterok:1_4000002",
+                           "after:23+0",
+                           "afterok:23 ",
+                           "afterok:1_[]",
+                           "afterok:1_[1",
+                           "afterok:1_[1]x",
+                           "afterok:1_[0-200000]"}) {
     EXPECT_EQ(shown(text), "Job dependency problem") << text;
   }
 }

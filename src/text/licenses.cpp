@@ -14,11 +14,12 @@ Result<std::vector<std::pair<std::string, uint32_t>>> parse_licenses(std::string
     const std::string_view item = text.substr(0, text.find_first_of(",;"));
     text.remove_prefix(std::min(text.size(), item.size() + 1));
     if (item.empty()) continue;
-    const size_t colon = item.find_first_of(":=*");
+    const size_t colon = item.find_first_of(":=");
     const std::string_view name = item.substr(0, colon);
-    const auto count = colon == std::string_view::npos ? std::optional<uint64_t>(1)
-                                                       : parse_unsigned(item.substr(colon + 1), kMaxCount);
-    if (name.empty() || name.find_first_of("| \t") != std::string_view::npos || !count) {
+    const auto count = colon == std::string_view::npos
+                           ? std::optional<uint64_t>(1)
+                           : parse_unsigned(skip_blanks_and_plus(item.substr(colon + 1)), kMaxCount);
+    if (name.empty() || name.find_first_of("*| \t") != std::string_view::npos || !count) {
       return failure("Invalid license specification");
     }
     if (*count > 0) licenses.emplace_back(name, static_cast<uint32_t>(*count));

@@ -16,6 +16,7 @@ constexpr char kLetters[] = " KMGTP";
 
 Result<uint64_t> parse_mib(std::string_view text) {
   auto invalid = [&] { return failure("Invalid memory specification: " + std::string(text)); };
+  text = skip_blanks_and_plus(text);
   size_t digits = 0;
   while (digits < text.size() && is_digit(text[digits])) ++digits;
   auto number = parse_unsigned(text.substr(0, digits));

@@ -5,21 +5,21 @@
 namespace minke::text {
 namespace {
 
-// Values from Slurm 22.05's own str_to_mbytes.
+// Values from Slurm's own str_to_mbytes: 22.05's, and 26.05's of those with blanks and signs.
 TEST(Memory, MibAsSlurmReadsThem) {
   const struct {
     const char* text;
     uint64_t mib;
-  } cases[] = {{"0", 0},        {"1", 1},     {"4G", 4096},     {"4g", 4096}, {"500M", 500},
-               {"1T", 1048576}, {"1024K", 1}, {"1K", 1},        {"1025K", 2}, {"1023k", 1},
-               {"4GB", 4096},   {"4MB", 4},   {"4TB", 4194304}, {"2k", 1},    {"0K", 0}};
+  } cases[] = {{"0", 0},         {"1", 1},  {"4G", 4096}, {"4g", 4096}, {"500M", 500}, {"1T", 1048576},
+               {"1024K", 1},     {"1K", 1}, {"1025K", 2}, {"1023k", 1}, {"4GB", 4096}, {"4MB", 4},
+               {"4TB", 4194304}, {"2k", 1}, {"0K", 0},    {"+4", 4},    {" 4", 4},     {"\t4G", 4096}};
   for (const auto& c : cases) {
     auto got = parse_mib(c.text);
     ASSERT_TRUE(got) << c.text;
     EXPECT_EQ(*got, c.mib) << c.text;
   }
   for (const char* text : {"", "G", "-1", "abc", "4 G", "4Gi", "4GiB", "1.5G", "18446744073709551615", "1B",
-                           "4x", "1P", "18446744073709551616", "99999999999999999T", "+4", " 4"}) {
+                           "4x", "1P", "18446744073709551616", "99999999999999999T", "+", "++4"}) {
     EXPECT_FALSE(parse_mib(text)) << text;
   }
 }

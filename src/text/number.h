@@ -3,6 +3,7 @@
 // Pure; may be called from any thread.
 #pragma once
 
+#include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <cstdint>
@@ -22,6 +23,13 @@ inline std::optional<uint64_t> parse_unsigned(std::string_view text,
   auto [stop, error] = std::from_chars(text.data(), end, value);
   if (text.empty() || error != std::errc() || stop != end || value > max) return std::nullopt;
   return value;
+}
+
+// Without blanks before a number and one plus, which strtol skips, so that Slurm takes them.
+inline std::string_view skip_blanks_and_plus(std::string_view text) {
+  text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
+  if (text.starts_with('+')) text.remove_prefix(1);
+  return text;
 }
 
 inline bool is_digit(char c) {

@@ -51,15 +51,15 @@ void add_counts(JobRecord& record, const BriefSpec& spec, const sched::Request* 
   const uint32_t tasks = request && request->tasks != 0 ? request->tasks
                          : spec.ntasks != 0             ? spec.ntasks
                                                         : nodes * std::max(1u, spec.ntasks_per_node);
-  const uint32_t with_cpus = spec.overcommit && !spec.exclusive ? nodes : tasks;  // others share a CPU
-  const uint32_t cpus =
-      std::max(with_cpus * std::max(1u, spec.cpus_per_task), nodes * std::max(1u, spec.min_cpus));
+  // The tasks that were asked for, more than its GPUs take, or as many as nodes. --mincpus does not count.
+  const uint32_t all_cpus = std::max(tasks, spec.ntasks) * std::max(1u, spec.cpus_per_task);
+  const uint32_t cpus = spec.overcommit ? nodes : all_cpus;  // tasks share CPUs
   if (spec.min_nodes == 0 && spec.ntasks_per_node != 0)
     nodes = std::max(nodes, (tasks + spec.ntasks_per_node - 1) / spec.ntasks_per_node);
   // At least as many nodes as this number of CPUs needs, where tasks can be on several.
   if (spec.ntasks > 1 && (spec.min_nodes == 0 || spec.max_nodes > spec.min_nodes) && partition != nullptr &&
       partition->most_cpus != 0) {
-    nodes = std::max(nodes, (cpus + partition->most_cpus - 1) / partition->most_cpus);
+    nodes = std::max(nodes, (all_cpus + partition->most_cpus - 1) / partition->most_cpus);
     if (spec.max_nodes != 0) nodes = std::min(nodes, spec.max_nodes);
   }
   record.set_num_nodes(nodes);
@@ -72,6 +72,9 @@ void add_counts(JobRecord& record, const BriefSpec& spec, const sched::Request* 
 void add_request(JobRecord& record, const sched::Request* request, const sched::LayoutPartition* partition) {
   add_counts(record, BriefSpec::of(record.spec()), request, partition);
   const JobSpec& spec = record.spec();
+  // Of several numbers of nodes none is known before it starts.
+  if (spec.node_counts_size() > 1 && !spec.has_ntasks() && !spec.has_ntasks_per_node())
+    record.set_num_cpus(std::max(1u, spec.cpus_per_task()));
   const uint32_t nodes = record.num_nodes(), tasks = record.num_tasks();
   if (spec.has_mem_per_node_mib()) record.set_memory_mib(spec.mem_per_node_mib() * nodes);
   if (spec.has_mem_per_cpu_mib()) record.set_memory_mib(spec.mem_per_cpu_mib() * record.num_cpus());
@@ -90,8 +93,8 @@ void add_request(JobRecord& record, const sched::Request* request, const sched::
     }
   };
   add_gpus(spec.gpus(), 1);
-  add_gpus(spec.gres_per_node(), nodes);
   add_gpus(spec.gpus_per_task(), tasks);
+  add_gpus(spec.gres_per_node(), nodes);
   add_gpus(spec.gpus_per_socket(), spec.sockets_per_node() * nodes);
   if (gpus == 0 && spec.ntasks_per_gpu() != 0 && spec.has_ntasks()) {
     gpus = (tasks + spec.ntasks_per_gpu() - 1) / spec.ntasks_per_gpu();
