@@ -22,6 +22,7 @@ import bill_of_materials
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 NEWEST_GLIBC = (2, 28)  # that the program may ask for; older_glibc.c
+STRIP = ["strip", "--strip-unneeded", "--remove-section=.comment"]
 MACHINES = {"Advanced Micro Devices X86-64": ("x86_64", "amd64"), "AArch64": ("aarch64", "arm64")}  # of readelf; Debian's
 SUMMARY = "GPU research cluster in one program, in Slurm's words"
 DESCRIPTION = """Runs jobs on a laptop or a shared GPU server with the commands of Slurm:
@@ -87,7 +88,7 @@ def compressed(text: str) -> bytes:
 def stage(program: Program, prefix: pathlib.Path, materials: str) -> None:
     """What every package has, below a prefix such as /usr."""
     put(prefix / "bin/minke", program.path.read_bytes(), 0o755)
-    subprocess.run(["strip", "--strip-unneeded", "--remove-section=.comment", prefix / "bin/minke"], check=True)
+    subprocess.run([*STRIP, prefix / "bin/minke"], check=True)
     for name, page in program.manual_pages().items():
         put(prefix / "share/man" / name, compressed(page))
     for shell, path in (("bash", "bash-completion/completions/minke"), ("zsh", "zsh/vendor-completions/_minke"),

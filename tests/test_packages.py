@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -15,6 +16,9 @@ import pytest
 
 import debian_tree
 from cluster import ROOT, SYSTEM_PATH, Cluster
+
+sys.path.insert(0, str(ROOT / "packaging"))
+import package
 
 MINKE_ONLY = True
 PROGRAM = pathlib.Path(os.environ.get("MINKE", ROOT / "build/minke")).resolve()
@@ -50,6 +54,50 @@ def test_one_program_makes_the_same_packages_twice(packages, tmp_path):
     assert told == found and len(found) == 5
     if "MINKE_PACKAGES" not in os.environ:
         assert sums(make_packages(tmp_path / "again")) == sums(packages)
+
+
+NAMELESS = """
+#include <cstdio>
+#include <string>
+namespace {
+const std::string made_before_main = __FILE__;
+}
+#include "main.inc"
+"""
+
+
+def test_the_directory_of_a_build_leaves_no_trace(tmp_path):
+    """With the options of ./dev package, and package.py's strip: the same sources in two directories, the same program."""
+    flags = re.search(r"-DCMAKE_CXX_FLAGS=(\S+)\"", (ROOT / "dev").read_text())[1]
+    made = []
+    for name in ("one", "another one, deeper"):
+        directory = tmp_path / name / "src"
+        directory.mkdir(parents=True)
+        (directory / "a.cpp").write_text(NAMELESS)
+        (directory / "main.inc").write_text("int main() { std::puts((made_before_main + __FILE__).c_str()); }\n")
+        source = tmp_path / name
+        mapped = flags.replace("$PWD", str(source))
+        subprocess.run(["g++", "-O2", mapped, "-c", source / "src/a.cpp", "-o", source / "a.o"], check=True)
+        subprocess.run(["g++", "-Wl,--build-id", source / "a.o", "-o", source / "a"], check=True)
+        subprocess.run(package.STRIP + [source / "a"], check=True)
+        made.append((source / "a").read_bytes())
+    assert made[0] == made[1] and str(tmp_path).encode() not in made[0]
+    assert subprocess.check_output([tmp_path / "one/a"], text=True) == "./src/a.cpp./src/main.inc\n"
+
+
+@pytest.mark.timeout(4 * 3600)
+def test_two_builds_make_the_same_packages(tmp_path, pytestconfig):
+    """Of one commit in two directories, byte for byte. Two builds: it takes the better part of an hour."""
+    if not pytestconfig.getoption("--long"):
+        pytest.skip("two builds are made with --long")
+    made = []
+    for name in ("one", "another"):
+        directory = tmp_path / name / "minke"
+        subprocess.run(["git", "clone", "-q", ROOT, directory], check=True)
+        subprocess.run(["./dev", "package"], cwd=directory, check=True, timeout=7200, env=dict(os.environ, CCACHE_DISABLE="1"))
+        made.append(sums(directory / "build/packages"))
+        shutil.rmtree(directory / "build-package")
+    assert len(made[0]) == 6 and made[0] == made[1]
 
 
 def test_the_archive_runs_where_it_is_unpacked(packages, tmp_path):
