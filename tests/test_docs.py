@@ -20,7 +20,7 @@ import pytest
 from cluster import ROOT, poll
 
 MINKE_ONLY = True
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "examples").glob("*/*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs/fr").glob("*.md")), *sorted((ROOT / "examples").glob("*/*.md"))]
 FOR_DEVELOPERS = {"architecture.md"}  # drawings and excerpts, no examples
 LONG_YET = {"architecture.md", "security.md"}  # pages that still have sentences of more than MOST_WORDS
 MOST_WORDS = 35
@@ -216,6 +216,9 @@ def test_links_lead_somewhere():
 def test_every_page_is_named_in_the_readme():
     text = (ROOT / "README.md").read_text()
     assert not [page.name for page in (ROOT / "docs").glob("*.md") if f"(docs/{page.name})" not in text]
+    french = ROOT / "docs/fr"
+    assert "(docs/fr/index.md)" in text
+    assert [page.name for page in french.glob("*.md") if f"({page.name})" not in (french / "index.md").read_text()] == ["index.md"]
 
 
 def test_commands_named_are_there():

@@ -4,7 +4,7 @@ import re
 from cluster import ROOT
 
 MOST_WORDS = 35
-PAGES = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "python/README.md", "docs/*.md"]
+PAGES = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "python/README.md", "docs/*.md", "docs/fr/*.md"]
 
 
 def sentences(text: str):

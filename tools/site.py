@@ -1,4 +1,4 @@
-"""Makes a web site of README.md and docs/*.md, with search and a dark mode: ./dev docs.
+"""Makes a web site of README.md, docs/*.md and docs/fr/*.md, with search and a dark mode: ./dev docs.
 
 The pages stay as they are for who reads them in the repository. This makes copies that MkDocs understands: README.md is the
 first page, links lead to pages of the site, and the words behind the backticks of a block (docs are tests, see
@@ -7,6 +7,7 @@ tests/test_docs.py) become its language and its title. The menu is README.md's o
 import argparse
 import json
 import pathlib
+import posixpath
 import re
 import shutil
 import subprocess
@@ -44,13 +45,16 @@ def link(page: str, target: str, pages: set[str]) -> str:
     if re.match(r"[a-z]+:|#", target):
         return target
     path, _, anchor = target.partition("#")
-    base = pathlib.PurePosixPath("docs") if page != "README.md" else pathlib.PurePosixPath(".")
+    base = pathlib.PurePosixPath(page).parent
     parts: list[str] = []
     for part in (base / path).parts:
         parts = parts[:-1] if part == ".." else parts + [part] if part != "." else parts
     inside = "/".join(parts)
     name = {"README.md": "index.md"}.get(inside, inside.removeprefix("docs/"))
-    return (name if name in pages or name.startswith("pictures/") else f"repository/{inside}") + (f"#{anchor}" if anchor else "")
+    if name not in pages and not name.startswith("pictures/"):
+        return f"repository/{inside}" + (f"#{anchor}" if anchor else "")
+    here = posixpath.dirname(page.removeprefix("docs/"))
+    return posixpath.relpath(name, here or ".") + (f"#{anchor}" if anchor else "")
 
 
 def menu(readme: str, pages: set[str]) -> list:
@@ -72,7 +76,8 @@ def menu(readme: str, pages: set[str]) -> list:
 def stage(source: pathlib.Path) -> set[str]:
     texts = {"index.md": ("README.md", (ROOT / "README.md").read_text()), "CONTRIBUTING.md": ("README.md", (ROOT / "CONTRIBUTING.md").read_text()),
              "CHANGELOG.md": ("README.md", (ROOT / "CHANGELOG.md").read_text())}
-    texts |= {path.name: (f"docs/{path.name}", path.read_text()) for path in sorted((ROOT / "docs").glob("*.md"))}
+    for path in [*sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs/fr").glob("*.md"))]:
+        texts[str(path.relative_to(ROOT / "docs"))] = (str(path.relative_to(ROOT)), path.read_text())
     pages = set(texts)
     shutil.copytree(ROOT / "docs/pictures", source / "pictures")
     for name, (page, text) in texts.items():
@@ -80,6 +85,7 @@ def stage(source: pathlib.Path) -> set[str]:
         text = LINK.sub(lambda match: f"]({link(page, match[1], pages)})", text)
         # What is in the repository and not on the site is named without a link.
         text = re.sub(r"\[([^\]]+)\]\(repository/([^)#]+)[^)]*\)", r"\1 (`\2`)", text)
+        (source / name).parent.mkdir(exist_ok=True)
         (source / name).write_text(text)
     return pages
 
