@@ -63,7 +63,7 @@ def test_help_by_topic(cluster):
     assert {"submit", "look", "why", "stop", "arrays", "gpus", "data", "python", "setup"} == set(topics)
     for topic in topics:
         assert "  $ " in told(cluster, "help", topic), topic
-    assert told(cluster, "help", "cancel") == told(cluster, "help", "stop")
+    assert told(cluster, "help", "cancel") == told(cluster, "help", "stop") == told(cluster, "help", "Stop")
     assert "--follow" in told(cluster, "help", "tail") and "--array" in told(cluster, "help", "sbatch")
     assert "the topics are submit" in cluster.run("minke", "help", "nonsense", check=1).stderr
     assert re.fullmatch(r"minke \d+\.\d+\.\d+, speaks Slurm \d\d\.\d\d\.\d+\n", told(cluster, "version"))
@@ -89,11 +89,21 @@ def test_words_of_other_programs(cluster, word, meant):
     (["simulate", "x", "--by=usre"], "did you mean user?"),
     (["accounting", "exprot"], "there is no exprot here; did you mean export?"),
     (["status", "now"], '"now" is one word too many'),
-    (["tail"], "job is required"),
+    (["tail"], "job is required\nFor example: minke tail 12\n"),
+    (["tail", "-n", "-5", "1"], "--lines: write a number from 0 to 1000000, not -5"),
+    (["tail", "-n", "few", "1"], "--lines: write a number from 0 to 1000000, not few"),
+    (["estimate", "8B", "--for=trainig"], "--for: write inference, full, lora or qlora, not trainig"),
+    (["completion", "tcsh"], "shell: write bash, zsh or fish, not tcsh"),
+    (["simulate", "x", "--top=many"], "--top: \"many\" is no number"),
+    (["accounting"], "what is to be done? import, export or purge\n"),
+    (["setup", "--users="], "--users needs a value"),
+    (["cp", "one"], "2 are needed, there is 1"),
 ])
 def test_mistakes_in_options(cluster, words, says):
+    """What is wrong, and what to write: no word of the library that reads them."""
     error = cluster.run("minke", *words, check=2).stderr
     assert says in error and f"More: minke {words[0]}" in error, error
+    assert not re.search(r"not in (range|\{)|Could not convert|required but|subcommand", error), error
 
 
 def test_what_a_job_writes(cluster):

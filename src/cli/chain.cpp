@@ -100,7 +100,7 @@ Result<Times> read_times(int argc, char** argv, int& first) {
     *time = *read;
   }
   if (times.total == 0 || times.each == 0)
-    return failure("--total and --each are needed; see minke chain --help");
+    return failure("--total and --each are needed, for example: minke chain --total 72h --each 24h job.sh");
   if (times.total < times.each)
     return failure("--total " + text::format_seconds(times.total) + " is less than one part of --each " +
                    text::format_seconds(times.each) +

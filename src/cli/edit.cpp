@@ -35,7 +35,8 @@ std::string refusal(const api::ActionReply::Failure& failed) {
 
 int edit_job(const std::string& job) {
   const auto wanted = text::parse_job_id(job);
-  if (!wanted) return complain(Error{0, "\"" + job + "\" is no job id"});
+  if (!wanted)
+    return complain(Error{0, "\"" + job + "\" is no job id: write 12, or 12_3 for a task of an array"});
   const auto cluster = engine::open();
   if (!cluster) return complain(cluster.error());
   api::JobFilter filter;

@@ -168,7 +168,8 @@ class MetricsWatch {
 
 int metrics(const MetricsOptions& options) {
   const auto wanted = text::parse_job_id(options.job);
-  if (!wanted) return complain("\"" + options.job + "\" is no job id");
+  if (!wanted)
+    return complain("\"" + options.job + "\" is no job id: write 12, or 12_3 for a task of an array");
   auto cluster = engine::open();
   if (!cluster) return complain(cluster.error().message);
   MetricsWatch watch(options, **cluster, *wanted);

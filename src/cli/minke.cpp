@@ -19,6 +19,7 @@
 #include "cli/subcommands/subcommands.h"
 #include "os/this_program.h"
 #include "text/nearest.h"
+#include "text/number.h"
 #include "text/printable.h"
 #include "view/colour.h"
 #include "view/help_topics.h"
@@ -68,7 +69,8 @@ int help_on(const std::string& word) {
   return complain(failure_from_errno(*program, errno).value());
 }
 
-int help(CLI::App& app, const std::string& word) {
+int help(CLI::App& app, const std::string& typed) {
+  const std::string word = text::lower_case(typed);
   if (word.empty()) return view::write_bytes(view::help_overview()), 0;
   const view::HelpTopic* topic = view::find_help_topic(word);
   const bool is_command = unknown_command(app, word).empty();

@@ -1,14 +1,13 @@
 #include "cli/parse_options.h"
 
-#include <algorithm>
 #include <cstdio>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "cli/wrong_words.h"
 #include "options/examples.h"
-#include "text/nearest.h"
 #include "text/printable.h"
 #include "view/colour.h"
 
@@ -42,55 +41,6 @@ std::pair<const CLI::App*, std::string> used(const CLI::App& app) {
     name += " " + last->get_name();
   }
   return {last, name};
-}
-
-// "did you mean --follow?", for a word that is no option, or no command; empty: nothing comes near.
-std::string suggestion(const CLI::App& app, const std::string& word) {
-  std::vector<std::string> known;
-  const std::string bare = word.substr(0, word.find('='));
-  if (bare.starts_with("--")) {
-    for (const CLI::Option* option : app.get_options())
-      for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
-  } else {
-    for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; }))
-      known.push_back(sub->get_name());
-  }
-  const std::vector<std::string_view> candidates(known.begin(), known.end());
-  const std::string_view meant = text::nearest(bare, candidates);
-  return meant.empty() ? "" : "; did you mean " + std::string(meant) + "?";
-}
-
-// Among the words of "… not in {full,lora,qlora}".
-std::string value_suggestion(const std::string& message) {
-  const size_t open = message.find('{'), close = message.rfind('}'), end = message.find(" not in ");
-  if (open == std::string::npos || close == std::string::npos || end == std::string::npos) return "";
-  const size_t begin = message.rfind(' ', end - 1);
-  const std::string word = message.substr(begin == std::string::npos ? 0 : begin + 1, end - begin - 1);
-  std::vector<std::string_view> candidates;
-  std::string_view list = std::string_view(message).substr(open + 1, close - open - 1);
-  while (!list.empty()) {
-    candidates.push_back(list.substr(0, list.find(',')));
-    list.remove_prefix(std::min(list.size(), candidates.back().size() + 1));
-  }
-  const std::string_view meant = text::nearest(word, candidates);
-  return meant.empty() ? "" : "; did you mean " + std::string(meant) + "?";
-}
-
-std::string problem_of(const CLI::App& app, const CLI::ParseError& error) {
-  const std::vector<std::string> rest = app.remaining(true);
-  // An error's name may be its command's: its number tells what it is.
-  const auto is = [&error](CLI::ExitCodes kind) { return error.get_exit_code() == static_cast<int>(kind); };
-  const bool is_required = is(CLI::ExitCodes::RequiredError) && !rest.empty();  // the wrong word is why
-  if (!is(CLI::ExitCodes::ExtrasError) && !is_required) {
-    const std::string message = text::printable(error.what());
-    return message + (is(CLI::ExitCodes::ValidationError) ? value_suggestion(message) : "");
-  }
-  const std::string word = rest.empty() ? "" : rest.front();
-  const std::string shown = text::printable(word);
-  if (word.starts_with('-')) return "there is no option " + shown + suggestion(app, word);
-  if (const std::string meant = suggestion(app, word); !meant.empty())
-    return "there is no " + shown + " here" + meant;
-  return "\"" + shown + "\" is one word too many";
 }
 
 void add_examples(CLI::App& app, const std::string& name) {
@@ -129,8 +79,10 @@ std::optional<int> parse_options(CLI::App& app, int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error), 0;  // --help, --version
     const auto [command, name] = used(app);
-    std::fprintf(stderr, "%s: error: %s\nMore: %s --help\n", name.c_str(),
-                 problem_of(*command, error).c_str(), name.c_str());
+    const std::string example = lacks_words(error) ? options::first_example(name) : "";
+    std::fprintf(stderr, "%s: error: %s\n%sMore: %s --help\n", name.c_str(),
+                 wrong_words(*command, error).c_str(),
+                 example.empty() ? "" : ("For example: " + example + "\n").c_str(), name.c_str());
     return 2;
   }
   return std::nullopt;

@@ -68,7 +68,7 @@ Result<std::string> program_of(const std::string& file) {
   const bool is_archive = file.ends_with(".tar.gz") || file.ends_with(".tgz");
   if (!is_archive) return os::read_file(file, kMostBytes);
   const auto names = output_of({"/usr/bin/env", "tar", "-tzf", file});
-  if (!names) return failure(names.error());
+  if (!names) return failure(text::printable(file) + ": " + names.error().message);
   for (const std::string_view name : text::split(*names, '\n'))
     if (name.ends_with("/bin/minke") || name == "bin/minke")
       return output_of({"/usr/bin/env", "tar", "-xzOf", file, "--", std::string(name)});
@@ -124,8 +124,7 @@ int self_update(const std::string& file) {
   if (const Status own = check_owner(*program, "apt install ./minke_VERSION_ARCHITECTURE.deb"); !own)
     return complain(own.error());
   const auto content = program_of(file);
-  if (!content)
-    return complain(Error{content.error().code, text::printable(file) + ": " + content.error().message});
+  if (!content) return complain(content.error());
   const auto version = put_program(*content, *program);
   if (!version) return complain(Error{0, text::printable(file) + ": " + version.error().message});
   std::printf("%s is in %s\n", version->c_str(), program->c_str());

@@ -136,7 +136,8 @@ int wait_jobs(const WaitOptions& options) {
   for (const std::string& word : options.jobs) {
     const auto job = text::parse_job_id(word);
     if (!job || job->step || job->tasks.ranges_size() > 0)
-      return complain(Error{0, "\"" + text::printable(word) + "\" is no number of a job or an array"});
+      return complain(
+          Error{0, "\"" + text::printable(word) + "\" is no job id: write 12, for a job or a whole array"});
     wanted.push_back(*job);
   }
   const auto cluster = engine::open();

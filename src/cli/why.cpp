@@ -98,7 +98,7 @@ void report_ended_tasks(engine::Engine& cluster, const api::QueryAccountingReque
 
 int why(const std::string& job, bool json) {
   const auto wanted = text::parse_job_id(job);
-  if (!wanted) return complain("\"" + job + "\" is no job id");
+  if (!wanted) return complain("\"" + job + "\" is no job id: write 12, or 12_3 for a task of an array");
   auto cluster = engine::open();
   if (!cluster) return complain(cluster.error().message);
   view::DisplayContext context = view::display_context_from_environment();

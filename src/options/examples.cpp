@@ -1,6 +1,7 @@
 #include "options/examples.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "options/help.h"
 
@@ -134,6 +135,12 @@ std::string examples_text(std::string_view command) {
     out.append("  ").append(one.line).append(width - one.line.size() + 2, ' ').append(one.what).append("\n");
   }
   return out;
+}
+
+std::string first_example(std::string_view command) {
+  const auto found = std::find_if(std::begin(kExamples), std::end(kExamples),
+                                  [&](const Example& one) { return one.command == command; });
+  return found == std::end(kExamples) ? std::string() : std::string(found->line);
 }
 
 std::string examples_roff(std::string_view command) {

@@ -14,6 +14,8 @@ struct Example {
 
 // "Examples:\n  minke tail -f 12    …\n"; empty where there are none of this command.
 std::string examples_text(std::string_view command);
+// "minke tail 12"; empty where there are none of this command.
+std::string first_example(std::string_view command);
 // The section EXAMPLES of a manual page, in roff; empty where there are none.
 std::string examples_roff(std::string_view command);
 

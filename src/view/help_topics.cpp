@@ -49,7 +49,7 @@ constexpr HelpTopic kTopics[] = {
      "$ sbatch --gpus=1 job.sh                     one; $CUDA_VISIBLE_DEVICES names it\n"
      "$ sinfo -o '%n %G'                           which there are\n"
      "$ minke top                                  how busy they are\n"
-     "$ minke estimate 8B                          how much GPU memory a language model needs\n",
+     "$ minke estimate 8B                          how much GPU memory a model needs\n",
      "gpu cuda nvidia memory"},
     {"data", "files and data",
      "$ minke storage                              what is on the disks, and your quotas\n"

@@ -1,6 +1,7 @@
 #include "view/usage_report.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -75,7 +76,9 @@ void UsageReport::add(const model::JobRecord& job) {
 }
 
 Status UsageReport::set_equivalent(const std::string& model) {
-  if (!accounts::rgu_of(model)) return failure("no RGU are known for a GPU " + model);
+  if (!accounts::rgu_of(model))
+    return failure(fmt::format("no RGU are known for a GPU {}; they are for {}", model,
+                               fmt::join(accounts::rgu_types(), ", ")));
   equivalent_ = model;
   return {};
 }

@@ -109,8 +109,8 @@ void add_env(CLI::App& app, int& exit_code) {
 
 void add_man(CLI::App& app, int& exit_code) {
   const auto page = std::make_shared<std::string>();
-  auto* command = app.add_subcommand("man", "the manual page of a command of Slurm's, for man -l -");
-  command->add_option("command", *page, "sbatch, squeue, …")->required();
+  auto* command = app.add_subcommand("man", "the manual page of a command, for man -l -");
+  command->add_option("command", *page, "sbatch, squeue, tail, minke.toml …")->required();
   command->callback([page, &exit_code] { exit_code = man(*page); });
 }
 
