@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -20,9 +21,10 @@ struct JobLine {
   const model::JobRecord* job = nullptr;
   std::optional<uint32_t> waiting_task;
   std::string_view partition;
-  uint32_t partition_tier = 0;  // its PriorityTier, of the lines of squeue --priority
+  uint32_t partition_tier = 0;                          // its PriorityTier, of the lines of squeue --priority
+  std::shared_ptr<const model::JobRecord> named_tasks;  // `job`, where it is a copy with some waiting tasks
 
-  static JobLine of(const model::JobRecord& job) { return {&job, std::nullopt, job.partition(), 0}; }
+  static JobLine of(const model::JobRecord& job) { return {&job, std::nullopt, job.partition(), 0, nullptr}; }
 };
 
 using JobField = TableField<JobLine>;

@@ -101,6 +101,21 @@ void add_per_partition(const JobLine& line, const SqueueOptions& options, std::v
   }
 }
 
+// One line of the waiting tasks that were named: 7_[2,7].
+JobLine of_tasks(const model::JobRecord& job, const std::vector<uint32_t>& tasks) {
+  const auto named = std::make_shared<model::JobRecord>(job);
+  named->clear_array_pending();  // its throttle, too
+  for (const uint32_t task : tasks) {
+    model::IndexRange& range = *named->mutable_array_pending()->add_ranges();
+    range.set_first(task);
+    range.set_last(task);
+    range.set_step(1);
+  }
+  JobLine line = JobLine::of(*named);
+  line.named_tasks = named;
+  return line;
+}
+
 void add_lines(const model::JobRecord& job, const SqueueOptions& options, std::vector<JobLine>& lines) {
   TaskSelection selection = select_tasks(job, options);
   if (!selection.named) return;
@@ -115,12 +130,17 @@ void add_lines(const model::JobRecord& job, const SqueueOptions& options, std::v
     if (selection.all_tasks) add_per_partition(line, options, lines);
     return;
   }
-  for (const model::IndexRange& range : job.array_pending().ranges()) {
-    for (uint64_t task = range.first(); task <= range.last(); task += std::max(1u, range.step())) {
-      if (!selection.selects(static_cast<uint32_t>(task))) continue;
-      line.waiting_task = static_cast<uint32_t>(task);
-      add_per_partition(line, options, lines);
-    }
+  std::vector<uint32_t> tasks;
+  for (const model::IndexRange& range : job.array_pending().ranges())
+    for (uint64_t task = range.first(); task <= range.last(); task += std::max(1u, range.step()))
+      if (selection.selects(static_cast<uint32_t>(task))) tasks.push_back(static_cast<uint32_t>(task));
+  if (!options.array && tasks.size() > 1) {
+    add_per_partition(of_tasks(job, tasks), options, lines);
+    return;
+  }
+  for (const uint32_t task : tasks) {
+    line.waiting_task = task;
+    add_per_partition(line, options, lines);
   }
 }
 

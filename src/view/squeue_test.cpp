@@ -199,7 +199,12 @@ TEST_F(Squeue, ShowsTheTasksThatWereNamed) {
   range.set_first(5);
   range.set_last(8);
   range.set_step(1);
+  EXPECT_EQ(listing(options), "48_[7-8] PD\n48_5 R\n");
+  options.array = true;
   EXPECT_EQ(listing(options), "48_7 PD\n48_8 PD\n48_5 R\n");
+  options.array = false;
+  range.set_last(7);
+  EXPECT_EQ(listing(options), "48_7 PD\n48_5 R\n");
 }
 
 TEST_F(Squeue, SortsAsAsked) {
