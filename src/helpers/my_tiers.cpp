@@ -80,7 +80,7 @@ Result<TierConfiguration> tier_configuration() {
   const std::string path = os::configuration_path(*home);
   if (path.empty()) return configuration;
   const auto text = os::read_file(path, kMaxFileBytes);
-  if (!text) return failure(path + ": " + text.error().message);
+  if (!text) return failure(text.error());
   auto read = config::parse_storage(*text, path);
   if (!read) return failure(read.error());
   configuration.storage = *read;
