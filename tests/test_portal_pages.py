@@ -32,6 +32,15 @@ def packages(tmp_path_factory) -> pathlib.Path:
     return place
 
 
+def test_the_sources_have_no_mistakes_of_types():
+    built = ROOT / "build/web"
+    if not (built / "node_modules/svelte-check").is_dir():
+        pytest.skip("the pages' packages are not in build/web")
+    done = subprocess.run(["node", "node_modules/svelte-check/bin/svelte-check", "--fail-on-warnings", "--output", "human"], cwd=built,
+                          capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_a_person_looks_and_acts(cluster, packages):
     running = cluster.submit("echo '<script>alert(2)</script>'; exec sleep 600", f"--job-name={NAME}")
     waiting = cluster.submit("true", "--hold")

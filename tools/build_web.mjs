@@ -2,8 +2,8 @@
 //
 //   node tools/build_web.mjs WEB_DIRECTORY BUILD_DIRECTORY BUNDLE
 //
-// Packages come as web/package-lock.json pins them, into BUILD_DIRECTORY. Where that fails (no network) the bundle is
-// empty: the program then has no pages, says so, and serves its API.
+// Packages come as web/package-lock.json pins them, into BUILD_DIRECTORY. Where they cannot be had (no network) the bundle is
+// empty: the program then has no pages, says so, and serves its API. A mistake in the pages themselves fails the build.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -60,10 +60,11 @@ for (const name of readdirSync(web)) {
 }
 try {
   install();
-  rmSync(join(build, "dist"), { recursive: true, force: true });
-  run(process.execPath, [join(build, "node_modules/vite/bin/vite.js"), "build", "--logLevel", "warn"]);
-  pack();
 } catch (problem) {
   console.error(`${problem.message}\nThe portal's pages were not built: minke portal will serve its API alone. To try again: rm ${bundle}`);
   writeFileSync(bundle, "");
+  process.exit(0);
 }
+rmSync(join(build, "dist"), { recursive: true, force: true });
+run(process.execPath, [join(build, "node_modules/vite/bin/vite.js"), "build", "--logLevel", "warn"]);
+pack();
