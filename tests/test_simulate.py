@@ -1,10 +1,13 @@
 """minke simulate: job for job what a slow, independent scheduler decides, and what published studies say."""
+import contextlib
 import dataclasses
 import gzip
 import json
 import os
 import pathlib
+import pty
 import random
+import re
 import subprocess
 import xml.etree.ElementTree
 
@@ -298,3 +301,25 @@ def test_what_it_refuses(tmp_path):
     simulate(tmp_path / "trace", "--policy", "easy,fcfs", "--waits", "x", code=2)
     (tmp_path / "cut.gz").write_bytes(gzip.compress(synthetic_trace(1).encode())[:300])
     assert "cut.gz" in simulate(tmp_path / "cut.gz", code=1).stderr
+
+
+def test_a_terminal_sees_how_far_it_is(tmp_path):
+    """The whole, the rate and the rest. A pipe sees nothing of it, and standard output is the same."""
+    trace = tmp_path / "queue.swf"
+    trace.write_text("".join(f"{i} {i * 300} -1 {60 + i * 7919 % 14000} -1 -1 -1 {1 + i * 31 % 12} 14400 -1 1 {i % 5}\n"
+                             for i in range(1, 5001)))
+    words = [MINKE, "simulate", trace, "--processors", "32", "--policy", "conservative"]
+    quiet = subprocess.run(words, capture_output=True, text=True, check=True, timeout=120)
+    assert quiet.stderr == ""
+    reader, terminal = pty.openpty()
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=terminal, text=True) as shown:
+        os.close(terminal)
+        seen = b""
+        with contextlib.suppress(OSError):  # the terminal's end
+            while part := os.read(reader, 65536):
+                seen += part
+        assert shown.stdout.read() == quiet.stdout
+    os.close(reader)
+    lines = seen.decode().replace("\x1b[K", "").replace("\r\n", "\n").split("\r")
+    assert any(re.fullmatch(r"conservative: [\d,]+ of 5,000 jobs \(\d+ %\)(, [\d,]+ jobs/s)?(, [\d:]+ left)?\s*", line) for line in lines), lines
+    assert "5,000 of 5,000 jobs (100 %)" in lines[-1]

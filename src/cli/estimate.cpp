@@ -115,7 +115,7 @@ Result<Model> find_model(const std::string& name) {
   if (std::filesystem::is_directory(name, error)) return read_directory(name);
   if (const auto known = ml::well_known_model(name)) return Model{*known, "known by name"};
   if (const auto guessed = ml::model_of_size(name))
-    return Model{*guessed, "by its size; the shape is guessed in Llama's proportions"};
+    return Model{*guessed, "its shape is guessed, as Llama's would be"};
   const auto names = ml::known_model_names();
   const std::string_view meant = text::nearest(name, names);
   return failure("there is no directory " + text::printable(name) + ", and no model is known by that name" +
