@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
 """The farm soak: a farm's cases run while what runs them is killed (SIGKILL).
 
-What is killed: workers, their jobs (by scancel), the farm's own process, the daemon and the launcher. Each case writes
+What is killed: workers, their jobs (by scancel), the farm's own process, the daemon and the launcher; with --slurm the
+farm is on a real Slurm, whose slurmctld is killed in their place. Each case writes
 down that it begins and that it ends, apart from what the farm records. In the end every case has ended well, and none
 has begun more often than the farm tells that it ran. The seed gives the kills. It prints its figures, and what does not hold.
 """
 import argparse
 import collections
+import contextlib
 import csv
 import io
 import os
 import pathlib
+import pwd
 import random
 import shutil
 import signal
@@ -18,24 +21,46 @@ import sys
 import tempfile
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from cluster import Cluster, Machine, PATIENCE  # noqa: E402
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent), str(HERE.parent / "differential")]
+from cluster import Cluster, LoopbackSlurm, Machine, PATIENCE  # noqa: E402
 import processes  # noqa: E402
+from slurm_faults import Login  # noqa: E402
+from systems import AccountedSlurm  # noqa: E402
 
 TARGETS = {"worker": 55, "job": 10, "farm": 15, "minked": 10, "launcher": 10}
+ON_SLURM = {"worker": 65, "job": 10, "farm": 20, "slurmctld": 5}
 MACHINE = Machine(nodes=2, cpus=4, memory=4000, settings="requeue_delay = 1")
 CASE = 'echo "$0" >> began; sleep 0.0$((RANDOM % 3)); echo "$0" >> ended'
 
 
+class OnSlurm(Login):
+    """A login node, whose slurmctld can be killed: it is started again at once."""
+
+    def close(self) -> None:
+        super().close()
+        self.run("scancel", "--me")
+
+    def restart(self) -> bool:
+        daemon = next(one for one in self.slurm.daemons if pathlib.Path(one.args[0]).name == "slurmctld")
+        daemon.kill()
+        daemon.wait(60)
+        self.slurm.daemons.remove(daemon)
+        LoopbackSlurm.start_daemon(self.slurm, *[word for word in daemon.args if word != "-i"])
+        return True
+
+
 class Soak:
-    def __init__(self, cluster: Cluster, seed: int):
+    def __init__(self, cluster: Cluster | OnSlurm, seed: int):
         self.cluster, self.random = cluster, random.Random(seed)
+        self.targets = TARGETS if isinstance(cluster, Cluster) else ON_SLURM
         self.killed: collections.Counter[str] = collections.Counter()
         self.farm = None
 
     def victims(self, target: str) -> list[int]:
+        mark = "MINKE_HOME" if isinstance(self.cluster, Cluster) else "SLURM_CONF"
         def of_cluster(pid):
-            return processes.environment(pid).get("MINKE_HOME") == str(self.cluster.home)
+            return processes.environment(pid).get(mark) == self.cluster.environment[mark]
         if target in ("minked", "launcher"):
             return [pid] if (pid := self.cluster.pid(target)) else []
         if target == "farm":
@@ -43,9 +68,12 @@ class Soak:
         return [pid for pid in processes.all_processes() if "farm-worker" in processes.command_line(pid) and of_cluster(pid)]
 
     def kill(self) -> bool:
-        target = self.random.choices(list(TARGETS), TARGETS.values())[0]
+        target = self.random.choices(list(self.targets), self.targets.values())[0]
+        if target == "slurmctld":
+            self.killed[target] += 1
+            return self.cluster.restart()
         if target == "job":
-            running = self.cluster.queue("-t", "running", format="%i")
+            running = self.cluster.run("squeue", "-h", "-t", "running", "-o", "%i").stdout.split()
             if running:
                 self.cluster.run("scancel", self.random.choice(running))
             self.killed[target] += bool(running)
@@ -111,18 +139,25 @@ def main() -> int:
     parser.add_argument("--cases", type=int, default=10_000)
     parser.add_argument("--kills", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
+    parser.add_argument("--slurm", action="store_true", help="on a real Slurm, the one of this machine")
     options = parser.parse_args()
     directory = pathlib.Path(tempfile.mkdtemp(prefix="farm-soak-"))
-    cluster = Cluster(directory, MACHINE)
-    soak = Soak(cluster, options.seed)
-    began = time.monotonic()
-    try:
-        soak.run(options.cases, options.kills)
-        problems = soak.problems(options.cases)
-    finally:
-        if soak.farm and soak.farm.poll() is None:
-            soak.farm.kill()
-        cluster.close()
+    directory.chmod(0o711)
+    with contextlib.ExitStack() as stack:
+        if options.slurm:
+            slurm = stack.enter_context(AccountedSlurm(settings=("MessageTimeout=5",)))
+            slurm.command("sacctmgr", "-i", "add", "account", "lab")
+            slurm.command("sacctmgr", "-i", "add", "user", pwd.getpwuid(os.getuid()).pw_name, "account=lab")
+        cluster = OnSlurm(directory, slurm) if options.slurm else Cluster(directory, MACHINE)
+        soak = Soak(cluster, options.seed)
+        began = time.monotonic()
+        try:
+            soak.run(options.cases, options.kills)
+            problems = soak.problems(options.cases)
+        finally:
+            if soak.farm and soak.farm.poll() is None:
+                soak.farm.kill()
+            cluster.close()
     print(f"seed {options.seed}: {options.cases} cases in {time.monotonic() - began:.0f} s; killed: {dict(soak.killed)}")
     for problem in problems[:20]:
         print(problem)
