@@ -70,6 +70,7 @@ class Scan : public Visitor {
 
   bool enter(unsigned worker, Directory& directory, const struct statx& status) override {
     if (!options_.snapshots && directory.depth() == 1 && directory.name() == ".snapshots") return false;
+    if (options_.entered != nullptr) options_.entered->fetch_add(1, std::memory_order_relaxed);
     Count& count = counts_[worker];
     const Entry entry = entry_of(status);
     const Amount amount = add(count, entry);

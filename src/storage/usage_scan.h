@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -50,6 +51,7 @@ struct UsageOptions {
   // Whether root may count a whole file system from its inode tables (inode_tables.h): if the caller asks
   // nothing about single directories and names, and nothing else is mounted below.
   bool tables = true;
+  std::atomic<uint64_t>* entered = nullptr;  // counts directories, for another thread; not with tables
 };
 
 // Blocking; uses threads of its own. A root that lies in another is not counted twice.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/parse_options.h"
+#include "cli/storage/shown_scan.h"
 #include "cli/storage/storage.h"
 #include "helpers/names.h"
 #include "os/files.h"
@@ -133,7 +134,7 @@ Words words_for(const storage::Usage& usage, const storage::Advice& advice, cons
 
 int advise(const std::string& given, bool json) {
   const std::string directory = helpers::following(given);
-  const auto usage = storage::scan_usage({directory}, {.suffixes = true});
+  const auto usage = scan_and_show({directory}, {.suffixes = true});
   if (!usage) return fail(usage.error().message);
   const bool squashfs = storage::is_installed("mksquashfs") && storage::is_installed("unsquashfs");
   const storage::Advice advice = storage::advise(*usage, squashfs);

@@ -9,6 +9,7 @@
 
 #include "cli/parse_options.h"
 #include "cli/progress.h"
+#include "cli/storage/shown_scan.h"
 #include "cli/storage/storage.h"
 #include "helpers/names.h"
 #include "os/fd.h"
@@ -55,7 +56,7 @@ Result<Survey> survey(const PackChoice& choice) {
   // The size also determines the archive's stripes on Lustre.
   if (choice.format != "auto" && choice.format != "squashfs" && !storage::is_installed("lfs"))
     return Survey{};
-  const auto usage = storage::scan_usage({choice.directory}, {.threads = choice.threads, .suffixes = true});
+  const auto usage = scan_and_show({choice.directory}, {.threads = choice.threads, .suffixes = true});
   if (!usage) return failure(usage.error());
   const bool squashes = storage::is_installed("mksquashfs") && storage::is_installed("unsquashfs");
   return Survey{storage::advise(*usage, squashes), usage->total.bytes};

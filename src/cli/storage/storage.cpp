@@ -1,6 +1,7 @@
 // minke storage: reports what is on the disks.
 #include "cli/storage/storage.h"
 #include "cli/parse_options.h"
+#include "cli/storage/shown_scan.h"
 #include "view/output.h"
 
 #include <fcntl.h>
@@ -99,10 +100,10 @@ std::string scan_text(const ScanOptions& options, const storage::Usage& usage) {
 
 int scan(ScanOptions options) {
   for (std::string& directory : options.directories) directory = helpers::following(directory);
-  const auto usage = storage::scan_usage(options.directories, {.threads = options.threads,
-                                                               .one_file_system = options.one_file_system,
-                                                               .heaviest = options.top,
-                                                               .tables = !options.walk});
+  const auto usage = scan_and_show(options.directories, {.threads = options.threads,
+                                                         .one_file_system = options.one_file_system,
+                                                         .heaviest = options.top,
+                                                         .tables = !options.walk});
   if (!usage) {
     view::print_error("minke storage", storage::shown_path(usage.error().message));
     return 1;
