@@ -279,10 +279,7 @@ std::optional<ModelShape> model_of_size(std::string_view size) {
   // A layer has some 12 h² parameters.
   const double heads = std::max(1.0, std::round(std::cbrt(parameters * kWidthALayer / 12) / kHead));
   ModelShape shape;
-  shape.name = "A model of " + std::string(size.substr(0, size.size() - 1)) +
-               (unit == 't'   ? " T"
-                : unit == 'b' ? " B"
-                              : " M");
+  shape.name = "A model of " + std::string(size.substr(0, size.size() - 1)) + text::to_upper(unit);
   shape.nominal_billions = parameters / 1e9;
   shape.parameters = static_cast<uint64_t>(std::round(parameters));
   shape.heads = static_cast<uint32_t>(heads);

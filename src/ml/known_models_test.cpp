@@ -87,6 +87,7 @@ TEST(ModelOfSize, HasLlamasProportions) {
   const auto shape = model_of_size("13B");
   ASSERT_TRUE(shape);
   EXPECT_EQ(shape->parameters, 13'000'000'000u);
+  EXPECT_EQ(shape->name, "A model of 13B");
   EXPECT_NEAR(shape->layers, 40, 4);
   EXPECT_NEAR(shape->hidden, 5120, 512);
   EXPECT_EQ(shape->hidden, shape->heads * shape->head_size);
