@@ -338,8 +338,8 @@ def test_a_sound_database_is_left_alone_and_not_repaired_under_a_daemon(cluster)
 
 
 @pytest.mark.parametrize("what, says", [
-    ("other", "is no backup of a cluster"), ("text", "not a database"), ("later", "was written by a newer version (schema 99,"),
-    ("cut", "is damaged"), ("nothing", "No such file")])
+    ("other", "is no backup of a cluster"), ("text", "is damaged, or no database"), ("later", "was written by a newer version (schema 99,"),
+    ("cut", "is damaged, or no database"), ("nothing", "No such file")])
 def test_what_is_no_sound_backup_is_not_restored(cluster, what, says):
     """And the cluster stays as it is."""
     job = cluster.submit("true", "--hold")

@@ -341,20 +341,32 @@ Result<os::UniqueFd> lock_stopped(const std::string& path) {
 
 // Copies a backup into a fresh file, once it is sure that it is one.
 Status take_backup(const std::string& copy, const std::string& fresh) {
+  const std::string unreadable = copy + " is damaged, or no database: it is not restored";
   auto connection = Connection::open(copy, SQLITE_OPEN_READONLY, "");
   if (!connection) return failure(connection.error());
   const auto schema = (*connection)->integer("PRAGMA user_version");
-  if (!schema) return failure(schema.error());
+  const auto tables = (*connection)->integer("SELECT count(*) FROM sqlite_schema");
+  if (!schema || !tables) return failure(unreadable);
   if (!is_ours(**connection)) return failure(copy + " is no backup of a cluster");
   if (*schema > kSchema)
     return failure(copy + " was written by a newer version (schema " + std::to_string(*schema) +
                    ", this program knows " + std::to_string(kSchema) + "): restore it with that version");
   const auto sound = is_sound(**connection);
-  if (!sound || !*sound) return failure(copy + " is damaged: it is not restored");
+  if (!sound || !*sound) return failure(unreadable);
   auto into = (*connection)->prepare("VACUUM INTO ?1");
   if (!into) return failure(into.error());
   into->bind_text(1, fresh);
   return into->run();
+}
+
+// A name beside the database that no file has: what is kept there must not take the place of what was kept
+// before.
+std::string name_to_keep(const std::string& path, const char* why) {
+  const std::string name = path + why + time_stamp();
+  std::string free = name;
+  for (int number = 2; ::access(free.c_str(), F_OK) == 0; ++number)
+    free = name + "." + std::to_string(number);
+  return free;
 }
 
 }  // namespace
@@ -379,7 +391,7 @@ Result<std::string> go_back_to(const std::string& path, const std::string& copy)
     if (const Status synced = sync_with_directory(path); !synced) return failure(synced.error());
     return std::string();
   }
-  const std::string kept_as = path + ".before-" + time_stamp();
+  const std::string kept_as = name_to_keep(path, ".before-");
   if (const Status exchanged = exchange(path, fresh, kept_as); !exchanged) return failure(exchanged.error());
   return kept_as;
 }
@@ -422,7 +434,7 @@ Result<Repair> repair(const std::string& path) {
   }
   for (const char* end : {"-wal", "-shm"}) ::unlink((fresh + end).c_str());
   if (Status synced = sync_with_directory(fresh); !synced) return failure(synced.error());
-  result.kept_as = path + ".damaged-" + time_stamp();
+  result.kept_as = name_to_keep(path, ".damaged-");
   if (Status exchanged = exchange(path, fresh, result.kept_as); !exchanged) return failure(exchanged.error());
   return result;
 }
