@@ -174,12 +174,10 @@ Point neighbour(const Space& space, const Point& point, Random& random) {
   const double part = std::max(0.3, 2.0 / static_cast<double>(space.size()));
   for (size_t i = 0; i < space.size(); ++i) {
     if (random.uniform() >= part || std::isnan(moved[i])) continue;
-    if (space.parameters()[i].is_category()) {
+    if (space.parameters()[i].is_category())
       moved[i] = static_cast<double>(random.below(space.parameters()[i].values.size()));
-    } else {
-      const Space::Reach reach = space.reach(i);
-      moved[i] = std::clamp(moved[i] + size * random.normal(), reach.low, reach.high);
-    }
+    else
+      moved[i] += size * random.normal();
   }
   // What applies now and did not before is anywhere.
   for (size_t i = 0; i < space.size(); ++i) {
@@ -216,6 +214,8 @@ std::vector<Point> candidates(const Space& space, const std::vector<const Point*
   for (size_t i = 0; i < count / 2; ++i) points.push_back(space.random(random));
   for (size_t i = 0; i < count / 2; ++i)
     points.push_back(neighbour(space, *good[random.below(good.size())], random));
+  // The tails that a thousand draws have are farther out than those of one.
+  for (Point& point : points) space.hold(point);
   return points;
 }
 

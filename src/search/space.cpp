@@ -193,6 +193,17 @@ Space::Reach Space::reach(size_t parameter) const {
   return endless ? Reach{0.001, 0.999} : Reach{0, 1};
 }
 
+void Space::hold(Point& point) const {
+  bool moved = false;
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    if (parameters_[i].is_category() || std::isnan(point[i])) continue;
+    const double inside = std::clamp(point[i], reach(i).low, reach(i).high);
+    moved = moved || inside != point[i];
+    point[i] = inside;
+  }
+  if (moved) snap(point);
+}
+
 size_t Space::category(size_t parameter, double share) const {
   const Parameter& one = parameters_[parameter];
   if (one.shares.empty())

@@ -83,6 +83,8 @@ class Space {
     double low, high;
   };
   Reach reach(size_t parameter) const;
+  // Moves each number of a valid point into its reach.
+  void hold(Point& point) const;
   // The index of a category for a share of [0, 1).
   size_t category(size_t parameter, double share) const;
   // {"lr": 0.1, "optimizer": {"name": "adam"}}: parameters that apply, nested as in the sweep file.

@@ -52,7 +52,10 @@ class Density {
   Point draw(Random& random) const {
     const size_t which = random.below(middles_.size() + 1);
     Point point = space_.random(random);
-    if (which == middles_.size()) return point;
+    if (which == middles_.size()) {
+      space_.hold(point);
+      return point;
+    }
     for (size_t i = 0; i < point.size(); ++i) {
       const double middle = (*middles_[which])[i];
       if (std::isnan(middle)) {
@@ -60,14 +63,12 @@ class Density {
       } else if (space_.parameters()[i].is_category()) {
         if (random.uniform() >= widths_[i]) point[i] = middle;
       } else {
-        const Space::Reach reach = space_.reach(i);
-        const double low = normal_share((reach.low - middle) / widths_[i]);
-        const double high = normal_share((reach.high - middle) / widths_[i]);
-        const double drawn = middle + widths_[i] * normal_quantile(low + random.uniform() * (high - low));
-        point[i] = std::clamp(drawn, reach.low, reach.high);
+        const double low = normal_share(-middle / widths_[i]), high = normal_share((1 - middle) / widths_[i]);
+        point[i] = middle + widths_[i] * normal_quantile(low + random.uniform() * (high - low));
       }
     }
     space_.snap(point);
+    space_.hold(point);
     return point;
   }
 
