@@ -37,7 +37,7 @@ namespace {
 using End = search::Search::End;
 
 constexpr size_t kMostLostRuns = 20;  // of one piece of a trial
-constexpr int kMostUnknown = 5;       // looks for a job that nobody knows
+constexpr int kMostUnknown = 5;       // looks for a job that nobody knows, or for how it failed
 constexpr size_t kTrialsToJudge = 3;  // without the metric: it will not come
 constexpr std::chrono::milliseconds kPause{200};
 constexpr int64_t kClocksApart = 300;  // s
@@ -55,6 +55,11 @@ std::string bytes_of(const std::string& hex) {
 bool goes_on(const model::JobRecord& job) {
   return job.completing() || job.state() == model::JOB_PENDING || job.state() == model::JOB_RUNNING ||
          job.state() == model::JOB_SUSPENDED || job.state() == model::JOB_REQUEUED;
+}
+
+// An older Slurm's queue does not tell how a job failed; its accounting does, a little later.
+bool lacks_exit_code(const model::JobRecord& job) {
+  return !goes_on(job) && job.state() == model::JOB_FAILED && job.exit_code() == 0;
 }
 
 // Ended by the cluster or by its own wish to go on, not by a mistake.
@@ -229,12 +234,16 @@ Result<std::map<uint32_t, model::JobRecord>> Driver::ask_for_jobs(const std::vec
   api::QueryAccountingRequest query;
   query.mutable_filter()->set_all_states(true);
   for (const uint32_t job : jobs) {
-    if (!found.contains(job)) query.mutable_filter()->add_jobs()->set_job_id(job);
+    if (!found.contains(job) || lacks_exit_code(found[job]))
+      query.mutable_filter()->add_jobs()->set_job_id(job);
   }
   if (query.filter().jobs_size() == 0) return found;
   const auto records = engine::fetch_accounting(cluster_, query);
   if (!records) return failure(records.error());
-  for (const api::AccountedJob* one : records->records) found[one->job().job_id()] = one->job();
+  for (const api::AccountedJob* one : records->records) {
+    const model::JobRecord& job = one->job();
+    if (!found.contains(job.job_id()) || job.exit_code() != 0) found[job.job_id()] = job;
+  }
   return found;
 }
 
@@ -269,6 +278,7 @@ Status Driver::look_at(uint64_t trial, const model::JobRecord* job) {
     if (++unknown_[id] < kMostUnknown) return {};
     return record_.run_lost(trial, "job " + std::to_string(id) + " is known to nobody");
   }
+  if (lacks_exit_code(*job) && ++unknown_[id] < kMostUnknown) return {};
   unknown_.erase(id);
   if (goes_on(*job)) return job->state() == model::JOB_RUNNING ? report(trial, id) : Status{};
   return ended(trial, *job);
