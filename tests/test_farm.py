@@ -215,7 +215,7 @@ def test_a_node_that_fails_is_avoided(cluster):
     assert out == "4 cases: 4 ok, 0 failed\n", errors
     nodes = (cluster.work / "nodes").read_text().split()
     assert len(nodes) == 2 and nodes[0] != nodes[1] and results(cluster)[0]["node"] == nodes[1]
-    assert "lost with a node 1" in cluster.run("minke", "farm", "status").stdout
+    assert "run again: 1" in cluster.run("minke", "farm", "status").stdout
 
 
 # What a case may have started: in its group, in a session of its own, and without a parent that waits for it.

@@ -9,8 +9,9 @@
 namespace minke::farm {
 namespace {
 
-constexpr std::array<std::string_view, 12> kNames = {"cases", "worker", "take",  "return",  "lost",   "retry",
-                                                     "gone",  "stop",   "go-on", "cut-off", "submit", "job"};
+constexpr std::array<std::string_view, 13> kNames = {"cases",  "worker", "take", "return", "lost",
+                                                     "retry",  "gone",   "stop", "go-on",  "cut-off",
+                                                     "submit", "job",    "shun"};
 constexpr size_t kNumbers = 6;
 
 std::optional<EntryKind> kind_of(std::string_view name) {

@@ -22,6 +22,7 @@ enum class EntryKind : uint8_t {
   kCutOff,  // first: µs that a case may take, from the run times of count cases
   kSubmit,  // jobs are about to be submitted: first: how many; level: of their memory; text: key
   kJob,     // they are: first: the job's number, 0: they were refused; text: the key
+  kShun,    // first, where it still waits as this attempt, runs not on the host text
 };
 
 struct Entry {

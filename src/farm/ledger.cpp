@@ -71,8 +71,17 @@ Status Ledger::apply(const Entry& entry) {
       for (Submission& one : submissions_)
         if (one.key == entry.text) one.job_id = static_cast<uint32_t>(entry.first);
       return {};
+    case EntryKind::kShun:
+      shun(entry);
+      return {};
   }
   return {};
+}
+
+void Ledger::shun(const Entry& entry) {
+  const auto place = waiting_.find(entry.first);
+  if (place == waiting_.end() || place->second.count != 1 || place->second.attempt != entry.attempt) return;
+  if (place->second.other_than.empty()) place->second.other_than = entry.text;
 }
 
 Status Ledger::take(const Entry& entry) {

@@ -93,6 +93,7 @@ class Ledger {
   Status take(const Entry& entry);
   Status put_back(const Entry& entry, const std::string& other_than);
   Status lose(const Entry& entry);
+  void shun(const Entry& entry);
   bool has_waiting(uint64_t first, uint64_t count) const;
 
   uint64_t cases_ = 0, taken_ = 0;

@@ -69,6 +69,20 @@ TEST(Ledger, MemoryAndHostsAreHeeded) {
   EXPECT_EQ(ledger.members().at(1).retries, 2u);
 }
 
+TEST(Ledger, AHostIsShunnedAfterwards) {
+  Ledger ledger = farm_of(3, 2);
+  ASSERT_TRUE(ledger.apply(entry(EntryKind::kTake, 1, 1, 3)));
+  ASSERT_TRUE(ledger.apply(entry(EntryKind::kRetry, 1, 2, 1, 1)));
+  EXPECT_TRUE(ledger.next({0, "n1"}, 9));
+  ASSERT_TRUE(ledger.apply(entry(EntryKind::kShun, 1, 2, 0, 1, 0, "n1")));
+  EXPECT_FALSE(ledger.next({0, "n1"}, 9));
+  EXPECT_TRUE(ledger.next({0, "n2"}, 9));
+  // Of another attempt, and of what waits no more.
+  EXPECT_TRUE(ledger.apply(entry(EntryKind::kShun, 1, 2, 0, 7, 0, "n2")));
+  EXPECT_TRUE(ledger.apply(entry(EntryKind::kShun, 1, 3, 0, 1, 0, "n2")));
+  EXPECT_TRUE(ledger.next({0, "n2"}, 9));
+}
+
 TEST(Ledger, AStoppedFarmGivesNothing) {
   Ledger ledger = farm_of(2, 1);
   ASSERT_TRUE(ledger.apply(entry(EntryKind::kStop, 0)));

@@ -14,6 +14,7 @@
 #include "api/submission.pb.h"
 #include "engine/slurm/submission_words.h"
 #include "farming/reclaim.h"
+#include "farming/worker_files.h"
 #include "model/job_record.pb.h"
 #include "model/job_spec.pb.h"
 #include "model/job_state.pb.h"
@@ -143,6 +144,28 @@ Status account_for_ended(Journal& journal, const farm::RetryRule& rule,
   return {};
 }
 
+// In a turn. A worker on a node that fails may have been told to stop first: its cases wait to run again, and
+// it did not know why.
+Status shun_failed_nodes(Journal& journal, const std::map<std::string, model::JobRecord>& records) {
+  std::vector<farm::Entry> entries;
+  const farm::Ledger& ledger = journal.ledger();
+  for (const auto& [number, member] : ledger.members()) {
+    const auto record = records.find(member.job);
+    if (record == records.end() || death_of(record->second, true).ending != farm::Ending::kNodeFail) continue;
+    const Status read = for_each_outcome(journal.directory(), number, 0, [&](const farm::Outcome& outcome) {
+      if (!outcome.again || outcome.ending != farm::Ending::kStopped) return;
+      const auto waiting = ledger.waiting().find(outcome.number);
+      if (waiting == ledger.waiting().end() || waiting->second.attempt != outcome.attempt + 1 ||
+          !waiting->second.other_than.empty())
+        return;
+      entries.push_back({farm::EntryKind::kShun, number, outcome.number, 0, outcome.attempt + 1, 0,
+                         std::time(nullptr), member.host});
+    });
+    if (!read) return read;
+  }
+  return entries.empty() ? Status() : journal.add(entries);
+}
+
 uint64_t jobs_in(const model::JobRecord& job) {
   uint64_t tasks = 0;
   for (const model::IndexRange& range : job.array_pending().ranges())
@@ -235,6 +258,7 @@ Result<FarmJobs> follow_jobs(engine::Engine& cluster, Journal& journal, const fa
   const auto turn = Turn::take(journal);
   if (!turn) return failure(turn.error());
   if (const Status done = account_for_ended(journal, rule, records); !done) return failure(done.error());
+  if (const Status done = shun_failed_nodes(journal, records); !done) return failure(done.error());
   return jobs;
 }
 
