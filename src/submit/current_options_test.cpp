@@ -19,10 +19,12 @@ Result<std::string> one_file(const std::string& path) {
 }
 
 Outcome<JobRequest> submitted(std::vector<std::string> arguments, std::string script = "#!/bin/sh\n",
-                              std::vector<std::string> environment = {}, Command command = Command::kSbatch) {
+                              std::vector<std::string> environment = {}, Command command = Command::kSbatch,
+                              int release = kSlurm22) {
   arguments.push_back("job.sh");
   Invocation invocation;
   invocation.command = command;
+  invocation.release = release;
   invocation.arguments = std::move(arguments);
   invocation.environment = std::move(environment);
   invocation.working_directory = "/home/u";
@@ -35,14 +37,14 @@ Outcome<JobRequest> submitted(std::vector<std::string> arguments, std::string sc
   return make_job_request(invocation, *line, ScriptFile{"/home/u/job.sh", std::move(script)});
 }
 
-model::JobSpec spec(std::vector<std::string> arguments) {
-  auto request = submitted(std::move(arguments));
+model::JobSpec spec(std::vector<std::string> arguments, int release = kSlurm22) {
+  auto request = submitted(std::move(arguments), "#!/bin/sh\n", {}, Command::kSbatch, release);
   EXPECT_TRUE(request) << (request ? "" : request.error().text);
   return request ? request->spec : model::JobSpec();
 }
 
-std::string refusal(std::vector<std::string> arguments) {
-  auto request = submitted(std::move(arguments));
+std::string refusal(std::vector<std::string> arguments, int release = kSlurm22) {
+  auto request = submitted(std::move(arguments), "#!/bin/sh\n", {}, Command::kSbatch, release);
   if (request) return "accepted";
   return std::to_string(request.error().exit_status) + ": " + request.error().text;
 }
@@ -151,7 +153,8 @@ TEST(CurrentOptions, NothingIsReservedForTheSystem) {
 TEST(CurrentOptions, MemUpdateIsAMarginAndADelay) {
   EXPECT_TRUE(submitted({"--mem-update=10@5"}));
   EXPECT_EQ(refusal({"--mem-update=10"}), "255: sbatch: error: --mem-update requires MARGIN@DELAY format\n");
-  for (const char* wrong : {"--mem-update=0@5", "--mem-update=5@0", "--mem-update=5@5x", "--mem-update=@"})
+  for (const char* wrong : {"--mem-update=0@5", "--mem-update=5@0", "--mem-update=5@5x", "--mem-update=@",
+                            "--mem-update=5@infinite", "--mem-update=5%@5"})
     EXPECT_EQ(refusal({wrong}), "255: sbatch: error: Invalid --mem-update specification\n") << wrong;
 }
 
@@ -163,20 +166,21 @@ TEST(CurrentOptions, SetsOfNodeCounts) {
   const std::pair<const char*, std::vector<uint32_t>> sets[] = {
       {"4,2,8", {2, 4, 8}}, {"2-9:3", {2, 5, 8}}, {"2,6-8", {2, 6, 7, 8}}, {"2,3-8", {2, 3, 4, 5, 6, 7, 8}}};
   for (const auto& [counts, expected] : sets) {
-    auto kept = spec({"-N", counts});
+    auto kept = spec({"-N", counts}, kSlurm26);
     EXPECT_EQ(kept.min_nodes() * 10 + kept.max_nodes(), 28u) << counts;
     EXPECT_EQ(std::vector<uint32_t>(kept.node_counts().begin(), kept.node_counts().end()), expected)
         << counts;
   }
-  EXPECT_EQ(spec({"-N", "2,8", "-N", "3"}).node_counts_size(), 0);
-  EXPECT_EQ(spec({"-N2-4:2"}).max_nodes(), 2u);  // the end is not one of them
+  EXPECT_EQ(spec({"-N", "2,8", "-N", "3"}, kSlurm26).node_counts_size(), 0);
+  EXPECT_EQ(spec({"-N2-4:2"}, kSlurm26).max_nodes(), 2u);  // the end is not one of them
   for (const char* none : {"1-4:3,5", "1,3:2", "2:2", "2-2:1", "1-4:0"})
-    EXPECT_THAT(refusal({"-N", none}), ::testing::HasSubstr("is not a valid node count")) << none;
-  EXPECT_EQ(refusal({"-N2,,4"}), "255: sbatch: error: \"2,,4\" is not a valid node count\n");
-  EXPECT_EQ(refusal({"-N1-"}),
+    EXPECT_THAT(refusal({"-N", none}, kSlurm26), ::testing::HasSubstr("is not a valid node count")) << none;
+  EXPECT_EQ(refusal({"-N2,,4"}, kSlurm26), "255: sbatch: error: \"2,,4\" is not a valid node count\n");
+  EXPECT_EQ(refusal({"-N1-"}, kSlurm26),
             "255: sbatch: error: Maximum node count -1 is less than minimum node count 1\n");
-  EXPECT_EQ(refusal({"-N0,1"}), "255: sbatch: error: \"0,1\" is not a valid node count\n");
-  EXPECT_EQ(refusal({"-N1:"}), "255: sbatch: error: \"1:\" is not a valid node count\n");
+  EXPECT_EQ(refusal({"-N0,1"}, kSlurm26), "255: sbatch: error: \"0,1\" is not a valid node count\n");
+  EXPECT_EQ(refusal({"-N1:"}, kSlurm26), "255: sbatch: error: \"1:\" is not a valid node count\n");
+  EXPECT_EQ(refusal({"-N1,3"}), "255: sbatch: error: \"1,3\" is not a valid node count\n");  // of older ones
 }
 
 TEST(CurrentOptions, TresPerTask) {

@@ -7,6 +7,7 @@
 #include "model/job_terms.pb.h"
 #include "submit/setters.h"
 #include "text/array_spec.h"
+#include "text/duration.h"
 #include "text/hostlist.h"
 #include "text/memory.h"
 #include "text/number.h"
@@ -331,13 +332,14 @@ Status mem_per_gpu(const Assignment& to) {
   return {};
 }
 
-// MARGIN in percent and DELAY in minutes, both at least 1. It has no effect here.
+// MARGIN in percent, and DELAY as a time, both at least 1. It has no effect here.
 Status mem_update(const Assignment& to) {
   const std::string_view text = to.text();
   const size_t at = text.find('@');
   if (at == std::string_view::npos) return failure("--mem-update requires MARGIN@DELAY format", kUsageStatus);
-  for (const std::string_view part : {text.substr(0, at), text.substr(at + 1)})
-    if (text::parse_unsigned(part, kMaxNumber).value_or(0) == 0) return invalid(to);
+  const auto margin = text::parse_unsigned(text::skip_blanks_and_plus(text.substr(0, at)), kMaxNumber);
+  const auto delay = text::parse_minutes(text.substr(at + 1));
+  if (margin.value_or(0) == 0 || !delay || *delay == 0 || *delay == text::kUnlimited) return invalid(to);
   return {};
 }
 
