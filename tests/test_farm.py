@@ -173,6 +173,14 @@ def test_what_is_killed_runs_again(cluster, victim):
     assert results(cluster)[0]["attempts"] == "2"
 
 
+def test_a_case_that_is_killed_just_before_its_worker_is_lost(cluster):
+    """As by who kills a job process by process: it has not failed."""
+    line = "[ -e once ] && exit; touch once; worker=$PPID; setsid sh -c 'sleep 0.05; kill -9 '$worker & kill -9 $$"
+    out, errors = cluster.start("minke", "farm", "run", table(cluster, [line]), "--jobs=1", "--at-once=1").communicate(timeout=200)
+    assert out == "1 cases: 1 ok, 0 failed\n", errors
+    assert results(cluster)[0]["attempts"] == "2"
+
+
 def test_a_farm_needs_nobody_who_watches_it(cluster):
     farm(cluster, table(cluster, ["sleep 0.05"] * 60), "--jobs=2", "--detach")
     poll(lambda: len([row for row in results(cluster) if row["state"] == "ok"]) == 60, 60, "the end")

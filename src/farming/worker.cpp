@@ -25,6 +25,8 @@ namespace {
 constexpr int64_t kSyncEveryUs = 1'000'000;
 constexpr int64_t kLookForCutOffUs = 5'000'000;
 constexpr int64_t kForDiskUs = 1'000'000;
+// Longer than who kills several processes takes from the first one to the last.
+constexpr timespec kKilledTogether{0, 200'000'000};
 
 int64_t clock_us(clockid_t clock) {
   timespec now{};
@@ -355,6 +357,9 @@ Status Worker::close(uint16_t slot, int status, const rusage& usage) {
     if (kills > oom_kills_) outcome.ending = farm::Ending::kOutOfMemory;
     oom_kills_ = kills;
   }
+  // Who kills a job process by process may reach the case first. Then this worker is the next, and its case
+  // is lost, not failed: others run it again.
+  if (killed && outcome.ending == farm::Ending::kSignalled) ::nanosleep(&kKilledTogether, nullptr);
   return finish(slot);
 }
 
