@@ -175,7 +175,8 @@ def test_what_is_killed_runs_again(cluster, victim):
 
 def test_a_case_that_is_killed_just_before_its_worker_is_lost(cluster):
     """As by who kills a job process by process: it has not failed."""
-    line = "[ -e once ] && exit; touch once; worker=$PPID; setsid sh -c 'sleep 0.05; kill -9 '$worker & kill -9 $$"
+    (cluster.work / "killer").write_text("touch ready; while kill -0 $1; do :; done 2>/dev/null; kill -9 $2")
+    line = "[ -e once ] && exit; touch once; setsid sh ./killer $$ $PPID & until [ -e ready ]; do sleep 0.01; done; kill -9 $$"
     out, errors = cluster.start("minke", "farm", "run", table(cluster, [line]), "--jobs=1", "--at-once=1").communicate(timeout=200)
     assert out == "1 cases: 1 ok, 0 failed\n", errors
     assert results(cluster)[0]["attempts"] == "2"

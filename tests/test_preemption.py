@@ -127,10 +127,11 @@ def test_suspend(by_partition):
 
 def test_grace_time(by_partition):
     cluster = by_partition("cancel", "grace_time = 10")
-    warned = "trap 'echo warned' TERM; while true; do sleep 0.1; done"
+    warned = "trap 'echo warned' TERM; echo ready; while true; do sleep 0.1; done"
     jobs = [cluster.submit(f"srun -n1 bash -c \"{warned}\"", "-n4", "-p", "low") for _ in range(2)]
     for job in jobs:
-        poll(lambda job=job: cluster.run("squeue", "-h", "-s", "-j", job).stdout.count(".0"), 10, "its step")
+        file = cluster.work / f"slurm-{job}.out"
+        poll(lambda file=file: file.exists() and "ready" in file.read_text(), 10, "its step")
     high = cluster.submit("true", "-p", "high", "-n8", "-N2")
     for job in jobs:
         file = cluster.work / f"slurm-{job}.out"

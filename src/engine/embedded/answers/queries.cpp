@@ -51,9 +51,10 @@ void add_counts(JobRecord& record, const BriefSpec& spec, const sched::Request* 
   const uint32_t tasks = request && request->tasks != 0 ? request->tasks
                          : spec.ntasks != 0             ? spec.ntasks
                                                         : nodes * std::max(1u, spec.ntasks_per_node);
-  // The tasks that were asked for, more than its GPUs take, or as many as nodes. --mincpus does not count.
+  // The tasks that were asked for, also those that its GPUs do not take.
   const uint32_t all_cpus = std::max(tasks, spec.ntasks) * std::max(1u, spec.cpus_per_task);
-  const uint32_t cpus = spec.overcommit ? nodes : all_cpus;  // tasks share CPUs
+  const uint32_t cpus = std::max(spec.overcommit ? nodes : all_cpus,  // tasks share CPUs
+                                 nodes * std::max(1u, spec.min_cpus));
   if (spec.min_nodes == 0 && spec.ntasks_per_node != 0)
     nodes = std::max(nodes, (tasks + spec.ntasks_per_node - 1) / spec.ntasks_per_node);
   // At least as many nodes as this number of CPUs needs, where tasks can be on several.
