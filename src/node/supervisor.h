@@ -198,7 +198,7 @@ class Supervisor {
   std::unordered_map<pid_t, Root> roots_;
   std::unordered_map<pid_t, JobKey> sessions_;  // of all jobs_
   std::unordered_map<pid_t, JobKey> removals_;
-  std::unordered_map<pid_t, JobKey> writers_;  // of a line in its output
+  std::unordered_map<pid_t, JobKey> writers_;         // of a line in its output
   std::unordered_map<pid_t, std::string> set_aside_;  // process -> what it removes for an ended job
   std::unordered_set<std::string> swept_;             // directories without remains of an earlier launcher
   std::map<std::string, std::weak_ptr<OfflineNetwork>> networks_;             // those that jobs share

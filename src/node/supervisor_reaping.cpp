@@ -119,10 +119,10 @@ void Supervisor::tell_oom_kills(const LaunchState& launch, uint32_t kills) {
   Job& job = jobs_.at(launch.key.job);
   if (launch.key.kind != model::STEP_BATCH || job.batch_stderr.empty()) return;
   const pid_t writer = append_in_child(job.identity ? &*job.identity : nullptr, job.batch_stderr,
-                  job.message_prefix + "Detected " + std::to_string(kills) + " oom_kill " +
-                      (kills == 1 ? "event" : "events") +
-                      " in StepId=" + std::to_string(launch.key.job.job_id) +
-                      ".batch. Some of the step tasks have been OOM Killed.\n");
+                                       job.message_prefix + "Detected " + std::to_string(kills) +
+                                           " oom_kill " + (kills == 1 ? "event" : "events") +
+                                           " in StepId=" + std::to_string(launch.key.job.job_id) +
+                                           ".batch. Some of the step tasks have been OOM Killed.\n");
   if (writer < 0) return;
   writers_[writer] = job.key;
   ++job.writers;
