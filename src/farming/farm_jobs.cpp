@@ -12,7 +12,7 @@
 #include "api/job_filter.pb.h"
 #include "api/jobs.pb.h"
 #include "api/submission.pb.h"
-#include "engine/slurm/submission_words.h"
+#include "engine/find_submitted.h"
 #include "farming/reclaim.h"
 #include "farming/worker_files.h"
 #include "model/job_record.pb.h"
@@ -30,13 +30,6 @@ namespace {
 constexpr size_t kMostRequestBytes = size_t{64} << 20;
 constexpr uint32_t kMostTasks = 1000;  // of one array: Slurm's MaxArraySize is 1001 as installed
 
-std::string bytes_of(std::string_view hex) {
-  std::string bytes;
-  for (size_t i = 0; i + 1 < hex.size(); i += 2)
-    bytes.push_back(static_cast<char>(std::strtoul(std::string(hex.substr(i, 2)).c_str(), nullptr, 16)));
-  return bytes;
-}
-
 // What a submission's entry says: its key, and what differs from the farm's request.
 std::string describe(const std::string& key, const JobOrder& order) {
   return text::to_hex(key) + " " + std::to_string(order.minutes) + " " + std::to_string(order.memory_mib) +
@@ -48,11 +41,11 @@ std::pair<std::string, JobOrder> read_description(const farm::Submission& submis
   order.jobs = submission.jobs;
   order.level = submission.level;
   const auto words = text::split(submission.key, ' ');
-  if (words.size() < 4) return {bytes_of(words[0]), order};
+  if (words.size() < 4) return {text::from_hex(words[0]), order};
   order.minutes = static_cast<uint32_t>(text::parse_unsigned(words[1], ~0u).value_or(0));
   order.memory_mib = text::parse_unsigned(words[2]).value_or(0);
   if (words[3] != "-") order.other_than = std::string(words[3]);
-  return {bytes_of(words[0]), order};
+  return {text::from_hex(words[0]), order};
 }
 
 void grow_memory(model::JobSpec& spec, const JobOrder& order) {
@@ -175,25 +168,6 @@ uint64_t jobs_in(const model::JobRecord& job) {
 
 }  // namespace
 
-Result<uint32_t> find_submitted(engine::Engine& cluster, const std::string& key) {
-  const auto self = cluster.identity();
-  if (!self) return failure(self.error());
-  if (self->product != "Slurm") return 0u;
-  const std::string mark = engine::slurm::submission_mark(key);
-  uint32_t found = 0;
-  api::QueryJobsRequest request;
-  request.mutable_filter()->set_all_states(true);
-  request.mutable_filter()->add_uids(::getuid());
-  const Status asked = cluster.jobs(request, [&](api::JobsReply& part) -> Status {
-    for (const model::JobRecord& job : part.jobs())
-      if (engine::slurm::has_mark(job, mark))
-        found = job.array_job_id() != 0 ? job.array_job_id() : job.job_id();
-    return {};
-  });
-  if (!asked) return failure(asked.error());
-  return found;
-}
-
 Result<uint32_t> submit_jobs(engine::Engine& cluster, Journal& journal, const JobOrder& wanted) {
   JobOrder order = wanted;
   order.jobs = std::clamp(order.jobs, 1u, kMostTasks);
@@ -217,7 +191,7 @@ Status complete_submissions(engine::Engine& cluster, Journal& journal) {
   for (const farm::Submission& one : all) {
     if (one.job_id || one.since + kPatience > std::time(nullptr)) continue;
     const auto [key, order] = read_description(one);
-    auto id = find_submitted(cluster, key);
+    auto id = engine::find_submitted(cluster, key, one.since);
     if (id && *id == 0) id = send(cluster, journal.directory(), key, order);
     if (const Status noted = note(journal, farm::EntryKind::kJob, id.value_or(0), 0, one.key); !noted)
       return noted;

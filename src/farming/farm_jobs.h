@@ -20,10 +20,6 @@ class JobRecord;
 
 namespace minke::farming {
 
-// A job of an earlier try, of which nobody wrote down the number: by the mark that its key left in its
-// comment (16 bytes). 0: there is none, or this cluster knows keys itself.
-Result<uint32_t> find_submitted(engine::Engine& cluster, const std::string& key);
-
 struct JobOrder {
   uint32_t jobs = 1;
   uint32_t level = 0;       // of memory: twice as much for each

@@ -40,15 +40,7 @@ constexpr size_t kMostLostRuns = 20;  // of one piece of a trial
 constexpr int kMostUnknown = 5;       // looks for a job that nobody knows, or for how it failed
 constexpr size_t kTrialsToJudge = 3;  // without the metric: it will not come
 constexpr std::chrono::milliseconds kPause{200};
-constexpr int64_t kClocksApart = 300;  // s
-constexpr int kMostLooks = 300;        // for the end of jobs that were cancelled
-
-std::string bytes_of(const std::string& hex) {
-  std::string bytes;
-  for (size_t i = 0; i + 1 < hex.size(); i += 2)
-    bytes += static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16));
-  return bytes;
-}
+constexpr int kMostLooks = 300;  // for the end of jobs that were cancelled
 
 // Also while its processes are cleared away: at its time limit a training saves its state, and its next run
 // must find that.
@@ -180,8 +172,7 @@ Status Driver::settle(uint64_t number) {
     if (around_.interrupted()) return {};
     std::this_thread::sleep_for(kPause);
   }
-  const auto job =
-      engine::find_submitted(cluster_, bytes_of(trial.runs.back().key), trial.asked - kClocksApart);
+  const auto job = engine::find_submitted(cluster_, text::from_hex(trial.runs.back().key), trial.asked);
   if (!job) return failure(job.error());
   return *job == 0 ? Status() : record_.submitted(number, *job);
 }
@@ -206,7 +197,7 @@ Status Driver::start_run(uint64_t number) {
     if (const Status begun = record_.begin_run(number, text::to_hex(os::random_key())); !begun) return begun;
   }
   TrialJob job;
-  job.key = bytes_of(record_.trials().at(number).runs.back().key);
+  job.key = text::from_hex(record_.trials().at(number).runs.back().key);
   const std::string name = record_.file().name.empty() ? "sweep" : record_.file().name;
   job.name = name + "-" + std::to_string(number);
   job.script = *script;

@@ -100,6 +100,8 @@ Result<MetaRun> read_last_run() {
   for (const std::string_view line : text::split(*content, '\n'))
     if (!line.empty() && !read_line(run, line))
       return failure(run.directory() + "/run is damaged: " + std::string(line));
+  struct stat table {};
+  if (::stat((run.directory() + "/table.dat").c_str(), &table) == 0) run.begun = table.st_mtime;
   return run;
 }
 

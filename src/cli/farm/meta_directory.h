@@ -35,6 +35,7 @@ struct MetaRun {
   bool simple = false;             // each job runs at_once cases, and ends
   bool resubmits = false;          // -auto
   int64_t runtime = 0;             // s: of a job
+  int64_t begun = 0;               // s since the epoch: when it was made; read back, not written
   std::vector<std::string> words;  // N, and sbatch's arguments
   std::vector<MetaJobs> jobs;
 

@@ -14,6 +14,7 @@
 #include "cli/batch_submission.h"
 #include "cli/farm/meta_jobs.h"
 #include "cli/srun/launch_environment.h"
+#include "engine/find_submitted.h"
 #include "engine/open.h"
 #include "farm/meta_files.h"
 #include "farming/farm_jobs.h"
@@ -73,13 +74,6 @@ Result<uint32_t> submit_script(engine::Engine& cluster, Script& script, const st
   if (!reply) return failure(reply.error());
   for (const std::string& note : reply->notes()) std::fprintf(stderr, "sbatch: %s\n", note.c_str());
   return reply->job_id();
-}
-
-std::string bytes_of(const std::string& hex) {
-  std::string bytes;
-  for (size_t i = 0; i + 1 < hex.size(); i += 2)
-    bytes.push_back(static_cast<char>(std::strtoul(hex.substr(i, 2).c_str(), nullptr, 16)));
-  return bytes;
 }
 
 bool exists(const char* name) {
@@ -146,8 +140,8 @@ Status submit_run(engine::Engine& cluster, MetaRun& run, bool is_second_try) {
                                                     "--output=OUTPUT/auto-%j.out", "resubmit_script.sh"};
       auto script = read_words(std::move(words));
       if (!script) return failure(script.error());
-      const std::string key = bytes_of(jobs.key);
-      auto id = is_second_try ? farming::find_submitted(cluster, key) : Result<uint32_t>(0u);
+      const std::string key = text::from_hex(jobs.key);
+      auto id = is_second_try ? engine::find_submitted(cluster, key, run.begun) : Result<uint32_t>(0u);
       if (id && *id == 0) id = submit_script(cluster, *script, key);
       if (!id) {
         std::fprintf(stderr, "sbatch: error: %s\n", id.error().message.c_str());

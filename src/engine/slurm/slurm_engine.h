@@ -151,10 +151,9 @@ class SlurmEngine final : public Engine, public ExplanationAbility, public Measu
   // Of the configuration: "26.05.5".
   Result<std::string> version();
 
-  // One attempt of a submission. Jobs of this mark, among those that slurmctld knows now and slurmdbd knew
-  // since `from`.
+  // One attempt of a submission; and its jobs, asked anew (engine/slurm/marked_jobs.h).
   Result<api::SubmitReply> submit_once(const api::SubmitRequest& request, const std::string& mark);
-  Result<std::set<uint32_t>> find_marked(const std::string& mark, int64_t from);
+  Result<std::set<uint32_t>> find_new(const std::string& mark, int64_t from);
   void keep_first(const std::string& mark, int64_t from, api::SubmitReply& reply);
   // A job as the queue has it, else as the accounting record has it; of an array the task that has not ended,
   // or has ended worst.

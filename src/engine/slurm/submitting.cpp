@@ -23,6 +23,7 @@
 #include "api/jobs.pb.h"
 #include "api/submission.pb.h"
 #include "engine/fetch.h"
+#include "engine/slurm/marked_jobs.h"
 #include "engine/slurm/queue_text.h"
 #include "engine/slurm/slurm_engine.h"
 #include "engine/slurm/submission_words.h"
@@ -43,7 +44,6 @@ constexpr std::chrono::milliseconds kBetweenLooks{1500};
 constexpr int kTriesOfRecord = 10;  // slurmdbd hears of an end a little later
 constexpr std::chrono::milliseconds kBetweenTries{500};
 constexpr size_t kLongestScript = size_t{8} << 20;
-constexpr int64_t kClocksApart = 300;  // s
 
 Result<os::UniqueFd> script_file(const std::string& script) {
   os::UniqueFd file(::memfd_create("minke-script", MFD_CLOEXEC));
@@ -125,37 +125,14 @@ Result<api::SubmitReply> SlurmEngine::submit_once(const api::SubmitRequest& requ
   return reply;
 }
 
-Result<std::set<uint32_t>> SlurmEngine::find_marked(const std::string& mark, int64_t from) {
-  std::set<uint32_t> found;
-  const auto look = [&](const model::JobRecord& job) {
-    if (!has_mark(job, mark)) return;
-    found.insert(job.array_job_id() != 0 ? job.array_job_id() : job.job_id());
-  };
+Result<std::set<uint32_t>> SlurmEngine::find_new(const std::string& mark, int64_t from) {
   answers_.forget("jobs");
-  api::QueryJobsRequest all;
-  all.mutable_filter()->set_all_states(true);
-  const Status queue = jobs(all, [&](api::JobsReply& part) -> Status {
-    for (const model::JobRecord& job : part.jobs()) look(job);
-    return {};
-  });
-  if (!queue) return failure(queue.error());
-  if (!found.empty()) return found;
-  // It may have ended, and have been forgotten. That slurmdbd cannot tell does not matter then: slurmctld
-  // keeps what has ended for some minutes.
-  api::QueryAccountingRequest query;
-  query.mutable_filter()->add_uids(::getuid());
-  query.mutable_filter()->set_all_states(true);
-  query.set_from(from - kClocksApart);
-  [[maybe_unused]] const Status kept = accounting(query, [&](api::AccountingReply& part) -> Status {
-    for (const api::AccountedJob& one : part.jobs()) look(one.job());
-    return {};
-  });
-  return found;
+  return find_marked(*this, mark, from);
 }
 
 // Where slurmctld has taken an earlier attempt, too: that one is meant, and the later ones are cancelled.
 void SlurmEngine::keep_first(const std::string& mark, int64_t from, api::SubmitReply& reply) {
-  const auto found = find_marked(mark, from);
+  const auto found = find_new(mark, from);
   if (!found || found->size() < 2) return;
   reply.set_job_id(*found->begin());
   for (auto id = std::next(found->begin()); id != found->end(); ++id) {
@@ -183,12 +160,12 @@ Result<api::SubmitReply> SlurmEngine::submit(api::SubmitRequest request) {
       return submitted;
     }
     if (!is_in_doubt(submitted.error())) return submitted;
-    auto found = find_marked(mark, began);
+    auto found = find_new(mark, began);
     // A slurmctld that was stuck may answer this question before it takes the job, which it has been sent
     // before.
     for (int looks = 1; looks < kLooks && found && found->empty(); ++looks) {
       std::this_thread::sleep_for(kBetweenLooks);
-      found = find_marked(mark, began);
+      found = find_new(mark, began);
     }
     if (!found)
       return failure(submitted.error().message +
