@@ -122,11 +122,8 @@ std::string cannot_be_a_chain(const submit::JobRequest& request) {
   return "";
 }
 
-// The parts that are expected at the beginning: as many as it takes if each runs until its end. What is left
-// when one has been warned makes no part of its own.
 uint32_t number_of_parts(const Times& times) {
-  const int64_t seconds = std::max<int64_t>(1, times.total - times.warn);
-  return static_cast<uint32_t>(std::min<int64_t>((seconds + times.each - 1) / times.each, 1 << 20));
+  return text::chain_parts(times.total, times.each, times.warn);
 }
 
 // Turns the job into one that runs a part, is warned before its end, and is requeued for the next part.

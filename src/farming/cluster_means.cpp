@@ -16,17 +16,16 @@
 #include "api/submission.pb.h"
 #include "engine/fetch.h"
 #include "engine/fetch_accounts.h"
+#include "farming/farm_directory.h"
 #include "model/job_spec.pb.h"
 #include "model/job_state.pb.h"
-#include "os/files.h"
-#include "text/array_spec.h"
 #include "text/duration.h"
+#include "text/job_id.h"
 #include "text/number.h"
 
 namespace minke::farming {
 namespace {
 
-constexpr size_t kMostRequestBytes = size_t{64} << 20;
 constexpr uint64_t kSecond = 1'000'000;
 
 using Names = std::vector<std::string>;
@@ -92,10 +91,6 @@ void set_time(uint64_t minutes, const std::string& by, farm::Means& means) {
   means.time_by = by;
 }
 
-uint32_t array_of(const model::JobRecord& job) {
-  return job.array_job_id() != 0 ? job.array_job_id() : job.job_id();
-}
-
 // This user's jobs that are none of the farm's, and those of the farm that run.
 struct OtherJobs {
   uint64_t submitted = 0, running = 0, of_farm = 0;
@@ -111,12 +106,12 @@ OtherJobs add_queue(engine::Engine& cluster, const Names& partitions, const farm
   int64_t last_start = 0, first_end = 0;
   for (const model::JobRecord* job : queue->records) {
     const auto& own = ledger.submissions();
-    const bool is_of_farm = std::any_of(
-        own.begin(), own.end(), [&](const farm::Submission& one) { return one.job_id == array_of(*job); });
+    const bool is_of_farm = std::any_of(own.begin(), own.end(), [&](const farm::Submission& one) {
+      return one.job_id == text::shown_number(*job);
+    });
     const bool is_pending = job->state() == model::JOB_PENDING;
     if (job->uid() == ::getuid() && !is_of_farm) {
-      const bool is_array = job->array_job_id() != 0 && !job->has_array_task_id();
-      others.submitted += is_array ? std::max<uint64_t>(1, text::count_indices(job->array_pending())) : 1;
+      others.submitted += text::jobs_in(*job);
       others.running += is_pending ? 0 : 1;
     }
     const auto places = text::split(job->partition(), ',');
@@ -189,10 +184,9 @@ void add_accounts(engine::Engine& cluster, const model::JobSpec& spec, const Nam
 
 farm::Means cluster_means(engine::Engine& cluster, const Journal& journal, uint32_t cpus) {
   farm::Means means;
-  api::SubmitRequest request;
-  const auto content = os::read_file(journal.directory() + "/job.request", kMostRequestBytes);
-  if (!content || !request.ParseFromString(*content)) return means;
-  const model::JobSpec& spec = request.spec();
+  const auto request = read_job_request(journal.directory());
+  if (!request) return means;
+  const model::JobSpec& spec = request->spec();
   Names partitions;
   if (const auto all = engine::fetch_partitions(cluster)) {
     partitions = partitions_of(spec, *all);

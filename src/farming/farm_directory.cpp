@@ -151,6 +151,16 @@ Result<FarmSettings> read_settings(const std::string& directory) {
   return settings;
 }
 
+Result<api::SubmitRequest> read_job_request(const std::string& directory) {
+  constexpr size_t kMostBytes = size_t{64} << 20;
+  const std::string path = directory + "/job.request";
+  const auto content = os::read_file(path, kMostBytes);
+  if (!content) return failure(content.error());
+  api::SubmitRequest request;
+  if (!request.ParseFromString(*content)) return failure(path + " is damaged");
+  return request;
+}
+
 Result<uint64_t> make_farm(const std::string& directory, NewFarm farm) {
   struct stat info {};
   if (::lstat(directory.c_str(), &info) == 0)

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "api/submission.pb.h"
 #include "base/result.h"
 #include "farm/case_table.h"
 #include "farm/command_template.h"
@@ -37,6 +38,7 @@ struct FarmSettings {
 
 std::string format_settings(const FarmSettings& settings);
 Result<FarmSettings> read_settings(const std::string& directory);
+Result<api::SubmitRequest> read_job_request(const std::string& directory);
 
 // Reads lines from somewhere: each is passed on without its end.
 using LineSource = std::function<Status(const std::function<Status(std::string_view line)>& take)>;

@@ -13,6 +13,7 @@
 #include "api/jobs.pb.h"
 #include "api/submission.pb.h"
 #include "engine/find_submitted.h"
+#include "farming/farm_directory.h"
 #include "farming/reclaim.h"
 #include "farming/worker_files.h"
 #include "model/job_record.pb.h"
@@ -27,7 +28,6 @@
 namespace minke::farming {
 namespace {
 
-constexpr size_t kMostRequestBytes = size_t{64} << 20;
 constexpr uint32_t kMostTasks = 1000;  // of one array: Slurm's MaxArraySize is 1001 as installed
 
 // What a submission's entry says: its key, and what differs from the farm's request.
@@ -63,10 +63,9 @@ void grow_memory(model::JobSpec& spec, const JobOrder& order) {
 
 Result<uint32_t> send(engine::Engine& cluster, const std::string& directory, const std::string& key,
                       const JobOrder& order) {
-  const auto content = os::read_file(directory + "/job.request", kMostRequestBytes);
-  if (!content) return failure(content.error());
-  api::SubmitRequest request;
-  if (!request.ParseFromString(*content)) return failure(directory + "/job.request is damaged");
+  auto read = read_job_request(directory);
+  if (!read) return failure(read.error());
+  api::SubmitRequest& request = *read;
   request.set_key(key);
   request.mutable_script()->append(" " + std::to_string(order.level) + "\n");
   model::JobSpec& spec = *request.mutable_spec();
@@ -159,13 +158,6 @@ Status shun_failed_nodes(Journal& journal, const std::map<std::string, model::Jo
   return entries.empty() ? Status() : journal.add(entries);
 }
 
-uint64_t jobs_in(const model::JobRecord& job) {
-  uint64_t tasks = 0;
-  for (const model::IndexRange& range : job.array_pending().ranges())
-    tasks += (range.last() - range.first()) / std::max(1u, range.step()) + 1;
-  return job.array_job_id() != 0 && !job.has_array_task_id() ? std::max<uint64_t>(1, tasks) : 1;
-}
-
 }  // namespace
 
 Result<uint32_t> submit_jobs(engine::Engine& cluster, Journal& journal, const JobOrder& wanted) {
@@ -208,13 +200,13 @@ Result<FarmJobs> follow_jobs(engine::Engine& cluster, Journal& journal, const fa
   if (!request.filter().jobs().empty()) {
     const Status asked = cluster.jobs(request, [&](api::JobsReply& part) -> Status {
       for (const model::JobRecord& job : part.jobs()) {
-        const uint32_t array = job.array_job_id() != 0 ? job.array_job_id() : job.job_id();
+        const uint32_t array = text::shown_number(job);
         const auto& all = journal.ledger().submissions();
         const auto of = std::find_if(all.begin(), all.end(),
                                      [&](const farm::Submission& one) { return one.job_id == array; });
         if (of == all.end()) continue;
         records[text::format_job_id(job)] = job;
-        const uint64_t count = jobs_in(job);
+        const uint64_t count = text::jobs_in(job);
         if (job.state() == model::JOB_PENDING) {
           jobs.queued += count;
           jobs.present.push_back({count, of->level, ""});

@@ -138,10 +138,7 @@ Status Part::look_back() {
 
 // Says in the job's comment which part it is, for squeue and minke jobs. `each`: s that a part may run.
 void Part::tell_part(const model::JobRecord& current, int64_t each) {
-  // What is left when a part has been warned makes no part of its own.
-  const int64_t left = std::max<int64_t>(1, total_ - used_ - warn_);
-  const int64_t more = each > 0 ? (left + each - 1) / each : 1;
-  parts_ = number_ + static_cast<uint32_t>(std::clamp<int64_t>(more - 1, 0, 1 << 20));
+  parts_ = number_ - 1 + text::chain_parts(total_ - used_, each, warn_);
   ::setenv("MINKE_CHAIN_PARTS", std::to_string(parts_).c_str(), 1);
   const std::string& before = current.spec().comment();
   const std::string comment = text::with_chain_part(before, number_, parts_);

@@ -1,5 +1,7 @@
 #include "text/chain_comment.h"
 
+#include <algorithm>
+
 namespace minke::text {
 
 namespace {
@@ -23,6 +25,13 @@ bool take_word(std::string_view& text, std::string_view word) {
 constexpr std::string_view kBetween = "; ";
 
 }  // namespace
+
+uint32_t chain_parts(int64_t left, int64_t each, int64_t warn) {
+  constexpr int64_t kMost = 1 << 20;
+  if (each <= 0) return 1;
+  const int64_t seconds = std::max<int64_t>(1, left - warn);
+  return static_cast<uint32_t>(std::min(kMost, (seconds + each - 1) / each));
+}
 
 std::string_view chain_part_in(std::string_view comment) {
   std::string_view rest = comment;

@@ -21,5 +21,13 @@ TEST(ChainComment, IsReadBack) {
     EXPECT_EQ(chain_part_in(other), "") << other;
 }
 
+TEST(ChainComment, PartsAreThoseThatRunUntilTheirEnd) {
+  EXPECT_EQ(chain_parts(72 * 3600, 24 * 3600, 300), 3u);
+  EXPECT_EQ(chain_parts(72 * 3600 + 301, 24 * 3600, 300), 4u);
+  EXPECT_EQ(chain_parts(72 * 3600 + 300, 24 * 3600, 300), 3u);  // what the warning leaves is no part
+  for (const int64_t none : {0, -5}) EXPECT_EQ(chain_parts(none, 60, 0), 1u);
+  EXPECT_EQ(chain_parts(60, 0, 0), 1u);
+}
+
 }  // namespace
 }  // namespace minke::text

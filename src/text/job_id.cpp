@@ -157,6 +157,15 @@ std::string format_job_id(const model::JobRecord& job, size_t max_tasks_length) 
   return out;
 }
 
+uint32_t shown_number(const model::JobRecord& job) {
+  return job.array_job_id() != 0 ? job.array_job_id() : job.job_id();
+}
+
+uint64_t jobs_in(const model::JobRecord& job) {
+  const bool waits = job.array_job_id() != 0 && !job.has_array_task_id();
+  return waits ? std::max<uint64_t>(1, count_indices(job.array_pending())) : 1;
+}
+
 std::string format_step_id(const model::StepRecord& step) {
   std::string out;
   if (step.array_job_id() != 0 && step.has_array_task_id()) {

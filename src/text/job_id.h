@@ -44,6 +44,10 @@ std::string format_job_id(const JobReference& reference);
 // The id as squeue and sacct show it: "12", "12_3", "12+1", and "12_[1-5%2]" for pending tasks (at most
 // `max_tasks_length` characters of them, see format_array_tasks).
 std::string format_job_id(const model::JobRecord& job, size_t max_tasks_length = 64);
+// The number that squeue shows first: an array's for its tasks.
+uint32_t shown_number(const model::JobRecord& job);
+// How many jobs a record stands for: the tasks of an array that wait are one record.
+uint64_t jobs_in(const model::JobRecord& job);
 std::string format_step_id(const model::StepRecord& step);  // "12.batch", "12_3.0"
 
 }  // namespace minke::text

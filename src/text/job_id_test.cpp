@@ -49,11 +49,16 @@ TEST(JobId, OfRecords) {
   model::JobRecord job;
   job.set_job_id(12);
   EXPECT_EQ(format_job_id(job), "12");
+  EXPECT_EQ(shown_number(job), 12u);
+  EXPECT_EQ(jobs_in(job), 1u);
   job.set_array_job_id(10);
   *job.mutable_array_pending() = *parse_array_spec("1-5%2");
   EXPECT_EQ(format_job_id(job), "10_[1-5%2]");
+  EXPECT_EQ(shown_number(job), 10u);
+  EXPECT_EQ(jobs_in(job), 5u);
   job.set_array_task_id(0);
   EXPECT_EQ(format_job_id(job), "10_0");
+  EXPECT_EQ(jobs_in(job), 1u);
   model::StepRecord step;
   step.set_job_id(12);
   step.set_kind(model::STEP_BATCH);

@@ -115,13 +115,16 @@ class Driver {
  private:
   Status submit(uint32_t jobs, uint32_t minutes, const farm::Wish& wish);
   uint32_t jobs_for(const farm::Wish& wish) const;
+  uint32_t cpus_of_job() const;
+  uint32_t minutes();
+  Status answer(const std::vector<farm::Wish>& wishes);
   Status grow();
   Status tend();
 
   OpenFarm& farm_;
   std::unique_ptr<engine::Engine> cluster_;
   bool is_slurm_ = false, is_sized_ = false;
-  uint32_t minutes_ = kFirstMinutes;  // of a job, where its user did not say
+  uint32_t minutes_ = 0;  // of a job, where its user did not say; 0: not known yet
   int64_t began_ = std::time(nullptr);
 };
 
@@ -147,17 +150,29 @@ uint32_t Driver::jobs_for(const farm::Wish& wish) const {
   return static_cast<uint32_t>(std::clamp<uint64_t>(wish.cases, 1, std::max(1u, farm_.settings.jobs)));
 }
 
+uint32_t Driver::cpus_of_job() const {
+  return at_once_of(farm_.journal.ledger()) * std::max(1u, farm_.settings.cpus_per_case);
+}
+
+// The cluster is asked for its limit where a job is submitted, and once.
+uint32_t Driver::minutes() {
+  if (minutes_ != 0) return minutes_;
+  const uint64_t most = farming::cluster_means(*cluster_, farm_.journal, cpus_of_job()).most_minutes;
+  minutes_ = most > 0 ? static_cast<uint32_t>(std::min<uint64_t>(kFirstMinutes, most)) : kFirstMinutes;
+  return minutes_;
+}
+
+Status Driver::answer(const std::vector<farm::Wish>& wishes) {
+  for (const farm::Wish& wish : wishes)
+    if (const Status done = submit(jobs_for(wish), minutes(), wish); !done) return done;
+  return {};
+}
+
 Status Driver::begin() {
   const auto jobs = farming::follow_jobs(*cluster_, farm_.journal, farm_.settings.rule);
   if (!jobs) return failure(jobs.error());
   is_sized_ = farm_.settings.jobs > 0 || !farm_.journal.ledger().submissions().empty();
-  const uint32_t cpus = at_once_of(farm_.journal.ledger()) * std::max(1u, farm_.settings.cpus_per_case);
-  const uint64_t most = farming::cluster_means(*cluster_, farm_.journal, cpus).most_minutes;
-  if (most > 0) minutes_ = static_cast<uint32_t>(std::min<uint64_t>(minutes_, most));
-  for (const farm::Wish& wish : farm::wishes(farm_.journal.ledger(), jobs->present)) {
-    if (const Status done = submit(jobs_for(wish), minutes_, wish); !done) return done;
-  }
-  return {};
+  return answer(farm::wishes(farm_.journal.ledger(), jobs->present));
 }
 
 // Once, when the first cases have shown how long they take.
@@ -173,9 +188,8 @@ Status Driver::grow() {
   needs.longest_us = now->tally.longest_us;
   needs.cases = now->left;
   needs.at_once = at_once_of(farm_.journal.ledger());
-  const farm::Size size = farm::size_farm(
-      needs, farming::cluster_means(*cluster_, farm_.journal,
-                                    needs.at_once * std::max(1u, farm_.settings.cpus_per_case)));
+  const farm::Size size =
+      farm::size_farm(needs, farming::cluster_means(*cluster_, farm_.journal, cpus_of_job()));
   std::string why;
   for (const std::string& reason : size.reasons) why += (why.empty() ? "" : "; ") + reason;
   std::fprintf(stderr, "minke farm: %s\n", why.c_str());
@@ -193,9 +207,7 @@ Status Driver::grow() {
 Status Driver::tend() {
   const auto jobs = farming::follow_jobs(*cluster_, farm_.journal, farm_.settings.rule);
   if (!jobs) return failure(jobs.error());
-  for (const farm::Wish& wish : farm::wishes(farm_.journal.ledger(), jobs->present))
-    if (const Status done = submit(jobs_for(wish), minutes_, wish); !done) return done;
-  return {};
+  return answer(farm::wishes(farm_.journal.ledger(), jobs->present));
 }
 
 Status Driver::watch() {

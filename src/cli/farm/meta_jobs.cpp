@@ -11,23 +11,12 @@
 #include "engine/open.h"
 #include "model/job_record.pb.h"
 #include "model/job_state.pb.h"
-#include "text/array_spec.h"
 #include "text/job_id.h"
 #include "text/state.h"
 #include "view/output.h"
 
 namespace minke::cli {
 namespace {
-
-uint32_t array_of(const model::JobRecord& job) {
-  return job.array_job_id() != 0 ? job.array_job_id() : job.job_id();
-}
-
-// How many jobs a record stands for: the tasks of an array that wait are one record.
-uint64_t jobs_in(const model::JobRecord& job) {
-  const bool waiting = job.array_job_id() != 0 && !job.has_array_task_id();
-  return waiting ? std::max<uint64_t>(1, text::count_indices(job.array_pending())) : 1;
-}
 
 // The last run of the farm in this directory. Prints what is wrong.
 Result<MetaRun> the_run() {
@@ -80,14 +69,15 @@ Result<MetaStates> states_of(engine::Engine& cluster, const MetaRun& run) {
     for (const model::JobRecord& job : part.jobs()) {
       states.rows.push_back(
           {text::format_job_id(job), std::string(text::job_state_name(job.state(), job.completing()))});
-      const auto of = std::find_if(run.jobs.begin(), run.jobs.end(),
-                                   [&](const MetaJobs& jobs) { return jobs.job_id == array_of(job); });
+      const auto of = std::find_if(run.jobs.begin(), run.jobs.end(), [&](const MetaJobs& jobs) {
+        return jobs.job_id == text::shown_number(job);
+      });
       if (of == run.jobs.end() || of->count == 0) continue;
       const bool over = job.state() > model::JOB_SUSPENDED && !job.completing();
       uint64_t& count = job.state() == model::JOB_PENDING ? states.queued
                         : over                            ? states.ended
                                                           : states.running;
-      count += jobs_in(job);
+      count += text::jobs_in(job);
     }
     return {};
   });

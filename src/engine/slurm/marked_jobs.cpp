@@ -7,6 +7,7 @@
 #include "api/jobs.pb.h"
 #include "engine/slurm/submission_words.h"
 #include "model/job_record.pb.h"
+#include "text/job_id.h"
 
 namespace minke::engine::slurm {
 
@@ -14,7 +15,7 @@ Result<std::set<uint32_t>> find_marked(Engine& cluster, const std::string& mark,
   constexpr int64_t kClocksApart = 300;  // s
   std::set<uint32_t> found;
   const auto look = [&](const model::JobRecord& job) {
-    if (has_mark(job, mark)) found.insert(job.array_job_id() != 0 ? job.array_job_id() : job.job_id());
+    if (has_mark(job, mark)) found.insert(text::shown_number(job));
   };
   api::QueryJobsRequest queue;
   queue.mutable_filter()->set_all_states(true);
