@@ -348,6 +348,27 @@ def test_stop_and_resume(work):
     assert len(lines(work.work / "epochs.txt")) == 18  # from their checkpoints
 
 
+def test_no_trial_takes_the_values_of_others(work):
+    """Other jobs wrote metrics below the same directory, in the same second."""
+    (work.work / "nan.yaml").write_text("""
+method: grid
+metric: {name: loss}
+parameters: {x: {values: [1, 2]}}
+command: [bash, -c, "printf 'step,loss\\\\n1,nan\\\\n' > $MINKE_TRIAL_DIR/l.csv"]
+""")
+    (work.work / "silent.yaml").write_text(
+        "method: grid\nmetric: {name: loss}\nparameters: {x: {values: [1, 2]}}\ncommand: [\"true\"]\n")
+    script = work.script("mkdir -p other; while :; do printf 'step,loss\\n1,0.5\\n' > other/log.csv; sleep 0.1; done\n")
+    other = work.sbatch("-n", 1, script)
+    work.wait_state(other, "RUNNING")
+    poll((work.work / "other/log.csv").exists, 30, "the other job's file")
+    for name in ("nan", "silent"):
+        done = work.run("minke", "sweep", "run", f"{name}.yaml", "-j", 1, check=1)
+        assert "no trial has a value" in done.stderr, done.stdout + done.stderr
+        assert all("it wrote no finite value of loss" in one["reason"] for one in trials(work, name))
+    work.run("scancel", other)
+
+
 def test_what_is_wrong_is_told(work):
     def said(*words, **options) -> str:
         return work.run("minke", "sweep", *words, check=1, **options).stderr

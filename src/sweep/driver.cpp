@@ -21,7 +21,6 @@
 #include "model/job_record.pb.h"
 #include "model/job_state.pb.h"
 #include "os/files.h"
-#include "os/minke_home.h"
 #include "os/random_key.h"
 #include "storage/copy_tree.h"
 #include "sweep/trial_command.h"
@@ -251,7 +250,6 @@ Status Driver::look() {
     around_.say("the cluster does not answer (" + found.error().message + "); it is asked again");
     return {};
   }
-  for (auto& [id, job] : *found) known_[id] = job;
   for (const uint64_t trial : trials) {
     const auto& runs = record_.trials().at(trial).runs;
     if (runs.empty() || runs.back().ended || runs.back().job == 0) continue;
@@ -319,19 +317,13 @@ Status Driver::complete(uint64_t number, const model::JobRecord& job) {
   ml::MetricSet set;
   const ml::Series* series = read_metric(number, set);
   const std::string& metric = record_.file().metric;
-  if (series == nullptr && !metric.empty()) {
+  if (series == nullptr && !metric.empty() && !metrics_.at(number).has_files()) {
     // Perhaps it wrote beside its program, as programs do that know nothing of sweeps.
-    std::vector<model::JobRecord> rivals;
-    for (const auto& [id, other] : known_) {
-      if (id != job.job_id() && other.start_time() != 0) rivals.push_back(other);
-    }
-    if (const auto home = os::minke_home()) {
-      helpers::MetricSearch search = helpers::search_for(job, *home, std::move(rivals));
-      search.update();
-      set = search.all();
-      for (const ml::Series& one : set.series()) written_.insert(one.name);
-      series = set.find(metric);
-    }
+    helpers::MetricSearch search = helpers::search_for(cluster_, job);
+    search.update();
+    set = search.all();
+    for (const ml::Series& one : set.series()) written_.insert(one.name);
+    series = set.find(metric);
   }
   const TrialRecord& trial = record_.trials().at(number);
   std::optional<double> value;

@@ -72,9 +72,8 @@ class Driver {
   Record& record_;
   Surroundings around_;
   std::map<uint64_t, TrialMetrics> metrics_;
-  std::map<uint32_t, model::JobRecord> known_;  // jobs of this sweep, as they were last seen
-  std::map<uint32_t, int> unknown_;             // jobs that nobody knows: how often they were asked for
-  std::set<std::string> written_;               // names of metrics that trials wrote
+  std::map<uint32_t, int> unknown_;  // jobs that nobody knows: how often they were asked for
+  std::set<std::string> written_;    // names of metrics that trials wrote
 };
 
 }  // namespace minke::sweep

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 
@@ -73,6 +74,11 @@ ml::MetricSet TrialMetrics::all() const {
     if (file.parser->certain() || !file.metrics.empty()) metrics.merge(file.metrics);
   }
   return metrics;
+}
+
+bool TrialMetrics::has_files() const {
+  return std::any_of(files_.begin(), files_.end(),
+                     [](const auto& one) { return one.second.parser->certain(); });
 }
 
 std::string TrialMetrics::problem() const {

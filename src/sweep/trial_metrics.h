@@ -18,6 +18,8 @@ class TrialMetrics {
   // Looks for files, and reads what is new in them.
   void update();
   ml::MetricSet all() const;
+  // Whether there are files that surely have metrics, were it none that is finite.
+  bool has_files() const;
   std::string problem() const;  // of a damaged file; empty: there is none
 
  private:
