@@ -1,4 +1,5 @@
 """minke farm: many cases as one piece of work."""
+import contextlib
 import csv
 import io
 import json
@@ -29,6 +30,19 @@ def table(cluster, lines, name="cases") -> str:
 
 def results(cluster, *arguments) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(cluster.run("minke", "farm", "result", *arguments, check=0).stdout)))
+
+
+@contextlib.contextmanager
+def large_farm(cluster, *options):
+    """Seven minutes of work, and what is said when the first cases have told that."""
+    running = cluster.start("minke", "farm", "run", table(cluster, ["sleep 0.5"] * 800), "--at-once=1", "-c1", *options)
+    said = []
+    while "of work for one job" not in (line := running.stderr.readline()):
+        assert line, said
+        said.append(line)
+    yield running, line
+    running.kill()
+    running.wait()
 
 
 def workers(cluster) -> list[int]:
@@ -145,16 +159,34 @@ def test_limits_are_heeded_and_told(cluster):
     user = cluster.run("id", "-un").stdout.strip()
     cluster.run("sacctmgr", "-i", "add", "account", "lab", check=0)
     cluster.run("sacctmgr", "-i", "add", "user", user, "account=lab", "maxsubmitjobs=3", check=0)
-    running = cluster.start("minke", "farm", "run", table(cluster, ["sleep 0.5"] * 800), "--at-once=1", "-c1", "-pshort", "-Alab")
-    assert poll(lambda: cluster.queue(format="%l"), 30, "the first job") == ["20:00"]
-    said = []
-    while "of work for one job" not in (line := running.stderr.readline()):
-        assert line, said
-        said.append(line)
-    assert "account lab (MaxSubmitJobs) lets you have so many jobs: 3" in line and "3 jobs of" in line, line
-    poll(lambda: len(cluster.queue()) == 3, 30, "the other jobs")
-    running.kill()
-    running.wait()
+    with large_farm(cluster, "-pshort", "-Alab") as (running, line):
+        assert cluster.queue(format="%l")[0] == "20:00"
+        assert "account lab (MaxSubmitJobs) lets you have so many jobs: 3" in line and "3 jobs of" in line, line
+        poll(lambda: len(cluster.queue()) == 3, 30, "the other jobs")
+
+
+@pytest.mark.machine(nodes=2, cpus=4, memory=4000, extra='[[partition]]\nname = "large"\nnodes = "n1"\ndefault_mem_per_cpu = "1900M"\n')
+@pytest.mark.parametrize("memory, jobs", [((), 2), (("--mem=0",), 1), (("--mem=1G",), 3)])
+def test_memory_says_how_many_jobs_fit(cluster, memory, jobs):
+    with large_farm(cluster, "-plarge", *memory) as (running, line):
+        assert f"{jobs} jobs fit on the cluster at once" in line and f"; {jobs} job{'s' * (jobs > 1)} of" in line, line
+
+
+@pytest.mark.machine(nodes=2, cpus=4, extra='[accounting]\nenforce = ["limits"]\n')
+@pytest.mark.parametrize("most, told", [(2, ["6 jobs more are refused", "3 jobs more are refused", ": 1 job"]),
+                                        (1, ["one job more is refused", "goes on alone"])])
+def test_fewer_jobs_where_a_cluster_refuses_so_many(cluster, most, told):
+    """A limit of the account's group is none that a farm looks for."""
+    user = cluster.run("id", "-un").stdout.strip()
+    cluster.run("sacctmgr", "-i", "add", "account", "lab", f"grpsubmitjobs={most}", check=0)
+    cluster.run("sacctmgr", "-i", "add", "user", user, "account=lab", check=0)
+    with large_farm(cluster, "-Alab") as (running, line):
+        assert "7 jobs of" in line, line
+        for text in told:
+            while text not in line:
+                line = running.stderr.readline()
+                assert line, text
+        poll(lambda: len(cluster.queue()) == most, 30, "the jobs that are let in")
 
 
 @pytest.mark.parametrize("victim", ["worker", "job"])

@@ -53,18 +53,35 @@ uint64_t gpus_in(const auto& gres) {
 // What one job needs of a node; 0: nothing of it.
 struct Share {
   uint64_t cpus = 1, memory_mib = 0, gpus = 0;
+  bool all_memory = false;
   uint64_t jobs_in(uint64_t cpus_there, uint64_t memory_there, uint64_t gpus_there) const {
     uint64_t jobs = cpus_there / cpus;
     if (memory_mib > 0) jobs = std::min(jobs, memory_there / memory_mib);
     return gpus > 0 ? std::min(jobs, gpus_there / gpus) : jobs;
   }
 };
-Share share_of(const model::JobSpec& spec, uint32_t cpus) {
+
+// A job that asks for no memory has what its partition gives, and --mem=0 is all of a node's.
+Share share_of(const model::JobSpec& spec, uint32_t cpus, const model::PartitionRecord* partition) {
   Share share;
   share.cpus = std::max(1u, cpus);
-  share.memory_mib =
-      spec.mem_per_cpu_mib() > 0 ? spec.mem_per_cpu_mib() * share.cpus : spec.mem_per_node_mib();
   share.gpus = std::max({gpus_in(spec.gres_per_node()), gpus_in(spec.gpus()), gpus_in(spec.gpus_per_task())});
+  if (spec.has_mem_per_node_mib()) {
+    share.memory_mib = spec.mem_per_node_mib();
+    share.all_memory = share.memory_mib == 0;
+  } else if (spec.has_mem_per_cpu_mib()) {
+    share.memory_mib = spec.mem_per_cpu_mib() * share.cpus;
+  } else if (spec.has_mem_per_gpu_mib()) {
+    share.memory_mib = spec.mem_per_gpu_mib() * share.gpus;
+  } else if (partition == nullptr) {
+    return share;
+  } else if (share.gpus > 0 && partition->has_default_mem_per_gpu_mib()) {
+    share.memory_mib = partition->default_mem_per_gpu_mib() * share.gpus;
+  } else if (partition->has_default_mem_per_cpu_mib()) {
+    share.memory_mib = partition->default_mem_per_cpu_mib() * share.cpus;
+  } else {
+    share.memory_mib = partition->default_mem_per_node_mib();
+  }
   return share;
 }
 
@@ -77,10 +94,16 @@ void add_nodes(engine::Engine& cluster, const Names& partitions, const Share& sh
     if (node->state() != model::NODE_IDLE || (!is_there && !partitions.empty())) continue;
     const auto left = [](uint64_t all, uint64_t used) { return all - std::min(all, used); };
     const uint64_t gpus = gpus_in(node->gres());
-    means.all_jobs += share.jobs_in(node->cpus(), node->memory_mib(), gpus);
-    means.free_jobs += share.jobs_in(left(node->cpus(), node->allocated_cpus()),
-                                     left(node->memory_mib(), node->allocated_memory_mib()),
-                                     left(gpus, gpus_in(node->allocated_gres())));
+    const uint64_t memory = left(node->memory_mib(), node->allocated_memory_mib());
+    uint64_t all = share.jobs_in(node->cpus(), node->memory_mib(), gpus);
+    uint64_t free = share.jobs_in(left(node->cpus(), node->allocated_cpus()), memory,
+                                  left(gpus, gpus_in(node->allocated_gres())));
+    if (share.all_memory) {
+      all = std::min<uint64_t>(all, 1);
+      free = memory == node->memory_mib() ? std::min<uint64_t>(free, 1) : 0;
+    }
+    means.all_jobs += all;
+    means.free_jobs += free;
   }
 }
 
@@ -188,13 +211,15 @@ farm::Means cluster_means(engine::Engine& cluster, const Journal& journal, uint3
   if (!request) return means;
   const model::JobSpec& spec = request->spec();
   Names partitions;
-  if (const auto all = engine::fetch_partitions(cluster)) {
+  const auto all = engine::fetch_partitions(cluster);
+  const model::PartitionRecord* first = nullptr;
+  if (all) {
     partitions = partitions_of(spec, *all);
     for (const model::PartitionRecord* one : all->records)
-      if (!partitions.empty() && one->name() == partitions.front())
-        set_time(one->max_time_minutes(), "partition " + one->name(), means);
+      if (!partitions.empty() && one->name() == partitions.front()) first = one;
   }
-  add_nodes(cluster, partitions, share_of(spec, cpus), means);
+  if (first != nullptr) set_time(first->max_time_minutes(), "partition " + first->name(), means);
+  add_nodes(cluster, partitions, share_of(spec, cpus, first), means);
   const OtherJobs others = add_queue(cluster, partitions, journal.ledger(), means);
   if (means.all_jobs > 0) means.free_jobs += others.of_farm;  // they need not start any more
   add_accounts(cluster, spec, partitions, others, means);

@@ -194,10 +194,16 @@ Status Driver::grow() {
   for (const std::string& reason : size.reasons) why += (why.empty() ? "" : "; ") + reason;
   std::fprintf(stderr, "minke farm: %s\n", why.c_str());
   minutes_ = static_cast<uint32_t>(size.minutes);
-  // A cluster may have limits that it does not tell: fewer jobs, then, where it refuses so many.
+  // A cluster may have limits that it does not tell: fewer jobs, then, where it refuses so many. One runs
+  // already, so none more is no failure.
   for (auto jobs = static_cast<uint32_t>(size.jobs - 1); jobs > 0; jobs /= 2) {
     const Status done = submit(jobs, minutes_, {});
-    if (done || done.error().code < kFirstOfSlurm || jobs == 1) return done;
+    if (done || done.error().code < kFirstOfSlurm) return done;
+    if (jobs == 1) {
+      std::fprintf(stderr, "minke farm: one job more is refused (%s), so this one goes on alone\n",
+                   done.error().message.c_str());
+      return {};
+    }
     std::fprintf(stderr, "minke farm: %u jobs more are refused (%s), so half as many\n", jobs,
                  done.error().message.c_str());
   }
