@@ -47,7 +47,7 @@ def test_impossible_requests_are_refused_at_once(cluster, option):
 
 
 @pytest.mark.parametrize("content, says", [
-    (b"", "sbatch: error: Batch script is empty!\n"),
+    (b"", "sbatch: error: Batch script is empty!"),
     (b"echo hello\n", "sbatch: error: This does not look like a batch script.  The first\n"
                       "sbatch: error: line must start with #! followed by the path to an interpreter.\n"
                       "sbatch: error: For instance: #!/bin/sh\n"),
@@ -126,13 +126,13 @@ def test_array_too_large(cluster):
 
 
 @pytest.mark.parametrize("command, code, says", [
-    ("scancel abc", 1, "scancel: error: Invalid job id abc\n"),
+    ("scancel abc", 1, "scancel: error: Invalid job id abc"),
     ("scancel", 1, "scancel: error: No job identification provided\n"),
     ("squeue -j 99999", 1, "slurm_load_jobs error: Invalid job id specified\n"),
-    ("squeue -j abc", 1, "squeue: error: Invalid job id: abc\n"),
+    ("squeue -j abc", 1, "squeue: error: Invalid job id: abc"),
     ("squeue --foo", 1, "squeue: unrecognized option '--foo'\nTry \"squeue --help\" for more information\n"),
     ("sinfo --foo", 1, "sinfo: unrecognized option '--foo'\nTry \"sinfo --help\" for more information\n"),
-    ("scontrol show job 99999", 1, "slurm_load_jobs error: Invalid job id specified\n"),
+    ("scontrol show job 99999", 1, "slurm_load_jobs error: Invalid job id specified"),
     ("scontrol hold 99999", 1, "Invalid job id specified"),
     ("scontrol release 99999", 1, "Invalid job id specified"),
     ("scontrol requeue 99999", 1, "Invalid job id specified for job 99999\n"),

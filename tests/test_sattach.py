@@ -87,7 +87,7 @@ def test_layout(cluster, step):
 @pytest.mark.parametrize("arguments, says", [
     (["99999.0"], "sattach: error: Could not get job step info: Invalid job id specified\n"),
     (["--layout", "99999.0"], "sattach: error: Could not get job step info: Invalid job id specified\n"),
-    (["99999"], "sattach: error: Failed to parse stepid from command line options\n"),
+    (["99999"], "sattach: error: Failed to parse stepid from command line options (write 12.0: the job and its step)\n"),
     (["a.0"], "sattach: error: Could not get job step info: Invalid job id specified\n"),
     (["--output-filter=x", "1.0"], 'sattach: error: Invalid numeric value "x" for output-filter.\n')])
 def test_refusals(cluster, arguments, says):

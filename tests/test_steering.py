@@ -297,7 +297,7 @@ def test_texts_where_there_is_nothing(cluster):
         done = cluster.run("scontrol", *words.split())
         assert done.returncode == 1 and done.stdout == text
     for words, text in (("setdebug foo", "invalid debug level: foo\n"),
-                        ("suspend", "too few arguments for keyword:suspend\n"),
+                        ("suspend", "too few arguments for keyword:suspend (scontrol --help lists what each takes)\n"),
                         ("delete jobid=1", "Invalid deletion entity: jobid=1\n"),
                         ("schedloglevel 1", "slurm_schedloglevel error: Requested operation is presently disabled\n")):
         done = cluster.run("scontrol", *words.split())

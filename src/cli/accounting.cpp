@@ -20,6 +20,7 @@
 #include <unordered_map>
 
 #include "cli/commands.h"
+#include "cli/no_time.h"
 #include "cli/progress.h"
 #include "model/job_record.pb.h"
 #include "model/step_record.pb.h"
@@ -202,7 +203,7 @@ Result<std::unique_ptr<store::Store>> open_record() {
 int purge_accounting(const std::string& before) {
   const int64_t now = std::time(nullptr);
   const auto time = text::parse_time(before, now, true);
-  if (!time) return complain(time.error().message);
+  if (!time) return complain(no_time(before).message);
   if (*time <= 0 || *time > now) return complain("--before must be a time that has passed");
   auto store = open_record();
   if (!store) return complain(store.error().message);

@@ -121,6 +121,7 @@ Result<api::SubmitReply> submit_batch(engine::Engine& cluster, const submit::Inv
   if (const auto data = submit::read_data_directives(request.script); !data) return failure(data.error());
   std::vector<std::string> warnings;
   check_output_paths(request.spec, warnings);
+  check_interpreter(request.spec, request.script, warnings);
   auto environment = job_environment(invocation, request);
   if (!environment) return failure(environment.error());
   api::SubmitRequest submission;

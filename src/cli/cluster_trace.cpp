@@ -5,6 +5,7 @@
 #include <ctime>
 
 #include "api/accounting.pb.h"
+#include "cli/no_time.h"
 #include "engine/fetch.h"
 #include "engine/open.h"
 #include "model/cluster.pb.h"
@@ -78,7 +79,7 @@ uint32_t most_at_once(const sim::Trace& trace, const std::vector<int64_t>& start
 
 Result<sim::Trace> cluster_trace(const std::string& since) {
   const auto from = text::parse_time(since, std::time(nullptr), true);
-  if (!from) return failure("--since: " + from.error().message);
+  if (!from) return failure("--since: " + no_time(since).message);
   auto cluster = engine::open();
   if (!cluster) return failure(cluster.error());
   sim::Trace trace;

@@ -3,12 +3,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <string>
 #include <utility>
 
 #include "model/job_spec.pb.h"
+#include "text/printable.h"
 
 namespace minke::cli {
 
@@ -61,6 +63,18 @@ void check(const std::string& option, const std::string& pattern, const model::J
 }
 
 }  // namespace
+
+void check_interpreter(const model::JobSpec& spec, std::string_view script,
+                       std::vector<std::string>& warnings) {
+  const bool in_image = !spec.container().empty() || spec.has_container_image();
+  if (in_image || !script.starts_with("#!")) return;
+  std::string_view line = script.substr(2, script.find('\n') - 2);
+  line.remove_prefix(std::min(line.size(), line.find_first_not_of(" \t")));
+  const std::string program(line.substr(0, line.find_first_of(" \t\r")));
+  if (!program.starts_with('/') || ::access(program.c_str(), F_OK) == 0 || errno != ENOENT) return;
+  warnings.push_back("line 1 of the script: there is no " + text::printable(program) +
+                     " here; unless it is where the job runs, the job will fail: write #!/bin/bash");
+}
 
 void check_output_paths(const model::JobSpec& spec, std::vector<std::string>& warnings) {
   const bool waits = spec.dependencies_size() > 0 || spec.hold() || spec.begin_time() != 0;

@@ -10,6 +10,7 @@
 
 #include "base/version.h"
 #include "cli/complain.h"
+#include "cli/no_time.h"
 #include "engine/fetch.h"
 #include "engine/open.h"
 #include "engine/user_jobs.h"
@@ -130,8 +131,7 @@ int my_jobs(const std::string& since) {
   if (!since.empty()) {
     const int64_t now = std::time(nullptr);
     const auto from = text::parse_time(since, now);
-    if (!from)
-      return complain(Error{0, "no time: " + text::printable(since) + "; write 2026-04-01, or now-7days"});
+    if (!from) return complain(no_time(since));
     seconds = now - *from;
   }
   const auto cluster = engine::open();

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/no_time.h"
 #include "cli/tracking.h"
 #include "engine/open.h"
 #include "helpers/tracked_jobs.h"
@@ -27,7 +28,7 @@ int rank_jobs(const RankOptions& options) {
   helpers::Tracking tracking{.uid = ::getuid()};
   if (!options.since.empty()) {
     const auto from = text::parse_time(options.since, std::time(nullptr));
-    if (!from) return complain("no time: " + options.since);
+    if (!from) return complain(no_time(options.since).message);
     tracking.since = *from;
   }
   auto cluster = engine::open();

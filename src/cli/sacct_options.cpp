@@ -103,7 +103,9 @@ Ended groups(Arguments& asked, const Given& given) {
 Ended jobs(Arguments& asked, const Given& given) {
   for (const std::string& word : text::split_list(given.text())) {
     auto reference = text::parse_job_id(word);
-    if (!reference) return fatal("Bad job/step specified: " + word);
+    if (!reference)
+      return fatal("Bad job/step specified: " + word +
+                   " (write 12, 12_3 for a task of an array, 12.0 for a step)");
     if (reference->step) {
       asked.question.steps.push_back(
           {engine::selector_of(*reference), reference->step->kind, reference->step->step_id});

@@ -66,7 +66,8 @@ int fail(const std::string& message) {
 Ended read_step(std::string_view word, Arguments& arguments) {
   const size_t dot = word.find('.');
   if (dot == std::string_view::npos) {
-    const int status = fail("Failed to parse stepid from command line options");
+    const int status =
+        fail("Failed to parse stepid from command line options (write 12.0: the job and its step)");
     view::write_out(kUsage);
     return status;
   }

@@ -338,7 +338,11 @@ Result<std::vector<text::JobReference>> named_jobs(const std::vector<std::string
   std::vector<text::JobReference> ids;
   for (const std::string& operand : operands) {
     auto parsed = text::parse_job_id_list(operand);
-    if (!parsed) return failure("Invalid job id " + operand);
+    if (!parsed)
+      return failure("Invalid job id " + operand +
+                     (!operand.empty() && !text::is_digit(operand.front())
+                          ? " (of jobs by name: scancel --name=" + operand + ")"
+                          : " (write 12, 12_3 for a task of an array, 12.0 for a step)"));
     for (auto& id : *parsed) ids.push_back(std::move(id));
   }
   return ids;

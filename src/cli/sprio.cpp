@@ -54,7 +54,7 @@ int wrong(const std::string& message) {
 
 Ended add_jobs(Arguments& arguments, const std::string& list) {
   auto references = text::parse_job_id_list(list);
-  if (!references) return wrong("Invalid job id: " + list);
+  if (!references) return wrong("Invalid job id: " + list + " (write 12, or 12_3 for a task of an array)");
   for (const text::JobReference& reference : *references)
     *arguments.filter.add_jobs() = engine::selector_of(reference);
   arguments.filtered = true;

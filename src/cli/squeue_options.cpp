@@ -114,7 +114,7 @@ Ended iterate(Arguments& asked, const Given& given) {
 
 Ended add_jobs(Arguments& asked, const std::string& list) {
   auto references = text::parse_job_id_list(list);
-  if (!references) return wrong("Invalid job id: " + list);
+  if (!references) return wrong("Invalid job id: " + list + " (write 12, or 12_3 for a task of an array)");
   for (const text::JobReference& reference : *references)
     asked.jobs.push_back(engine::selector_of(reference));
   asked.nothing = asked.nothing || asked.jobs.empty();

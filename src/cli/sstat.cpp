@@ -55,7 +55,10 @@ struct Arguments {
 
 Ended add_jobs(Arguments& arguments, const std::string& list) {
   auto references = text::parse_job_id_list(list);
-  if (!references) return view::print_error("sstat", "Invalid job id specified: " + list), 1;
+  if (!references)
+    return view::print_error("sstat",
+                             "Invalid job id specified: " + list + " (write 12, or 12.0 for a step)"),
+           1;
   for (text::JobReference& reference : *references)
     if (arguments.named.insert(text::format_job_id(reference)).second)
       arguments.jobs.push_back(std::move(reference));
@@ -186,7 +189,8 @@ int sstat_main(int argc, char** argv) {
     const auto steps = choose(*answer, job, arguments.all_steps);
     // A job with only a batch step has steps, though none that is listed by default.
     if (answer->steps().empty() || (job.step && steps.empty()))
-      view::print_error("sstat", "No steps running for job " + name_of(job));
+      view::print_error(
+          "sstat", "No steps running for job " + name_of(job) + " (of what has ended tell sacct and seff)");
     out.clear();
     for (const api::StepUsage* step : steps)
       append_print_line<view::StepUsageField>(*columns, arguments.layout, "|", *step, context, out);

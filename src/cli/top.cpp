@@ -229,6 +229,9 @@ int top(const TopOptions& options) {
       terminal->show(reply, waiting.records, order);
     } else {
       view::write_bytes(view::top_screen(reply, waiting.records, {.columns = columns()}));
+      if (!options.jobs.empty() && reply.jobs().empty())
+        std::fprintf(stderr,
+                     "minke: none of these jobs runs; of ended ones tell seff JOB and minke why JOB\n");
     }
   } while (live && wait_for_next(options.seconds, order));
   return 0;

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <ctime>
 
+#include "cli/no_time.h"
 #include "engine/engine.h"
 #include "engine/open.h"
 #include "helpers/usage_of_year.h"
@@ -25,7 +26,7 @@ int usage(const UsageOptions& options) {
   wanted.begin = helpers::last_first_of_april(wanted.now);
   if (!options.since.empty()) {
     const auto given = text::parse_time(options.since, wanted.now, true);
-    if (!given) return complain(given.error().message);
+    if (!given) return complain(no_time(options.since).message);
     wanted.begin = *given;
   }
   if (wanted.begin >= wanted.now) return complain("the year has not begun yet");

@@ -39,16 +39,72 @@ std::string suggestion(const CLI::App& app, const std::string& word) {
   if (!bare.starts_with("--")) return meant_by(bare, commands_below(app));
   std::vector<std::string> known;
   for (const CLI::Option* option : app.get_options())
-    for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+    for (const std::string& name : option->get_lnames())
+      if (name != "help" || bare.starts_with("--he")) known.push_back("--" + name);
   return meant_by(bare, known);
+}
+
+// What people ask of a command that another one answers.
+struct ElsewhereAnswered {
+  std::string_view command, word, instead;
+};
+constexpr ElsewhereAnswered kElsewhere[] = {
+    {"jobs", "--user", "squeue --user=NAME lists another's"},
+    {"jobs", "-u", "squeue --user=NAME lists another's"},
+    {"jobs", "--all", "squeue lists everybody's"},
+    {"jobs", "-a", "squeue lists everybody's"},
+    {"jobs", "--state", "squeue --states=RUNNING, or sacct --state=FAILED for ended ones"},
+    {"jobs", "-t", "squeue --states=RUNNING, or sacct --state=FAILED for ended ones"},
+    {"jobs", "--partition", "squeue --me --partition=NAME"},
+    {"jobs", "-p", "squeue --me --partition=NAME"},
+    {"jobs", "--format", "squeue --me --format=…, or sacct --format=… for ended ones"},
+    {"jobs", "-o", "squeue --me --format=…, or sacct --format=… for ended ones"},
+    {"log", "--tail", "--lines=20 for the last 20"},
+    {"tail", "--tail", "--lines=20 for the last 20"},
+    {"tail", "--stderr", "--error for what goes to the error stream"},
+    {"tail", "--stdout", "without an option it is the output"},
+    {"env", "--shell", "the lines are for sh, bash and zsh"},
+    {"up", "--port", "minke portal --port=NUMBER has the cluster in a browser"},
+    {"down", "--force", "minke down --cancel-jobs ends running jobs first"},
+    {"down", "-f", "minke down --cancel-jobs ends running jobs first"},
+    {"down", "--now", "minke down --cancel-jobs ends running jobs first"},
+    {"redo", "--all", "minke redo --failed ARRAY submits the tasks that did not complete"},
+    {"wait", "--all", "name the jobs: minke wait 12 13"},
+    {"wait", "--timeout", "timeout 10m minke wait JOB"},
+};
+
+std::string answered_elsewhere(const CLI::App& app, std::string_view word) {
+  for (const ElsewhereAnswered& one : kElsewhere)
+    if (one.command == app.get_name() && one.word == word.substr(0, word.find('=')))
+      return std::string(one.instead);
+  const bool is_number = !word.empty() && word.find_first_not_of("0123456789_") == std::string_view::npos;
+  if (is_number && app.get_name() == "jobs") return "of one job tell minke why and scontrol show job";
+  if (is_number && app.get_name() == "log") return "what a job writes shows minke tail JOB";
+  if (is_number && app.get_name() == "top") return "of some jobs alone: minke top --jobs=12";
+  if (is_number && (app.get_name() == "down" || app.get_name() == "up"))
+    return "it is about the whole cluster; scancel JOB ends a job, minke redo JOB submits it again";
+  return "";
+}
+
+bool takes_words(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options())
+    if (option->get_positional()) return true;
+  return false;
 }
 
 std::string strange_word(const CLI::App& app, const std::string& word) {
   const std::string shown = text::printable(word);
-  if (word.starts_with('-')) return "there is no option " + shown + suggestion(app, word);
+  const std::string elsewhere = answered_elsewhere(app, word);
+  if (word.starts_with('-'))
+    return "there is no option " + shown + (elsewhere.empty() ? suggestion(app, word) : ": " + elsewhere);
   if (const std::string meant = suggestion(app, word); !meant.empty())
     return "there is no " + shown + " here" + meant;
-  return "\"" + shown + "\" is one word too many";
+  if (const auto below = commands_below(app); !below.empty())
+    return "there is no " + shown + " here; write " + one_of(below);
+  return "\"" + shown + "\" is one word too many" +
+         (!elsewhere.empty()  ? ": " + elsewhere
+          : !takes_words(app) ? ": only options stand here"
+                              : "");
 }
 
 using Match = std::smatch;

@@ -41,6 +41,10 @@ constexpr ControllerWords kControllerWords[] = {
     {"Invalid license specification", "licenses"},
     {"Requested reservation is invalid", "reservation"},
     {"Requested time limit is invalid", "time"},
+    {"is not a valid node count", "nodes"},
+    {"Maximum node count", "nodes"},
+    {"invalid --profile", "profile"},
+    {"Bad rlimit name", "propagate"},
 };
 
 // The long name of the option that a refusal is about; empty: it names none.
@@ -135,17 +139,21 @@ std::string advice_on_time(const std::string& value) {
   return "write " + (meant.empty() ? "" : meant + ", ") + "90 (minutes), 24:00:00 or 1-0 (a day)";
 }
 
+constexpr std::string_view kLargestIndex =
+    "the largest index is MaxArraySize of scontrol show config, less one";
+
 std::string advice_on_array(const std::string& value) {
   const std::string list = value.substr(0, value.find('%'));
   for (const std::string_view range : text::split(list, ',')) {
     const size_t dash = range.find('-');
+    const auto single = text::parse_unsigned(range);
+    if (single && *single > 4000000) return std::string(kLargestIndex);
     if (dash == std::string_view::npos) continue;
     const auto first = text::parse_unsigned(range.substr(0, dash));
     const auto last = text::parse_unsigned(range.substr(dash + 1, range.find(':') - dash - 1));
     if (first && last && *first > *last)
       return std::string(range) + " runs backwards: " + std::to_string(*last) + "-" + std::to_string(*first);
-    if (first && last && *last > 4000000)
-      return "the largest index is MaxArraySize of scontrol show config, less one";
+    if (first && last && *last > 4000000) return std::string(kLargestIndex);
   }
   return "write 0-9, 1,3,5, 0-20:2, or 0-99%4 for four at a time";
 }
@@ -201,6 +209,15 @@ constexpr FixedAdvice kFixed[] = {
     {"open-mode", "write append or truncate"},
     {"exclusive", "write --exclusive alone, --exclusive=user or --exclusive=mcs"},
     {"nodes", "write 2, or 2-4"},
+    {"nice", "write a number: 100 lets others pass, 0 is usual; below 0 is the administrators'"},
+    {"priority", "write a number; scontrol hold JOB and scontrol top JOB need none"},
+    {"tmp", "write 500M, 4G or 1T; a number alone is in MiB"},
+    {"kill-on-invalid-dep", "write yes or no"},
+    {"propagate", "write ALL, NONE, or limits such as NOFILE,STACK"},
+    {"profile", "write none; minke top and seff tell what a job used"},
+    {"gpus-per-node", "write 1, or a100:2"},
+    {"gpus-per-task", "write 1, or a100:2"},
+    {"gpus-per-socket", "write 1, or a100:2"},
     {"gres", "write gpu:1, or gpu:a100:2"},
     {"gpus", "write 1, or a100:2"},
     {"distribution", "write block, cyclic, plane=4, or block:cyclic"},
@@ -275,7 +292,16 @@ std::string advice_on_name(const Invocation& invocation, const std::optional<Scr
     meant = text::nearest(name, names);
   }
   const std::string where = script ? place_of_word(*script, word) : "";
-  const std::string what = meant.empty() ? "" : "did you mean --" + meant + "?";
+  std::string what = meant.empty() ? "" : "did you mean --" + meant + "?";
+  // Before what merely looks alike: --cpu-bind is srun's, and not --gpu-bind.
+  for (const Option& option : all_options()) {
+    if (option.name != name || option.belongs_to(invocation.command)) continue;
+    for (const Command other : {Command::kSrun, Command::kSbatch, Command::kSalloc})
+      if (option.belongs_to(other)) {
+        what = "it is an option of " + std::string(command_name(other));
+        break;
+      }
+  }
   return where + (where.empty() || what.empty() ? "" : ": ") + what;
 }
 
@@ -296,6 +322,8 @@ std::string advice_on_script(const Invocation& invocation, const std::optional<S
                       : "");
   }
   const std::string name = text::printable(script_name(*script));
+  if (refusal.find("Batch script is empty") != std::string_view::npos)
+    return name + " has nothing in it; a script begins with #!/bin/bash";
   if (refusal.find("does not look like a batch script") != std::string_view::npos) {
     if (is_program(script->content))
       return name + " is a program: sbatch --wrap " + text::printable(script->path);
@@ -310,6 +338,15 @@ std::string advice_on_script(const Invocation& invocation, const std::optional<S
     const std::string where = place_of_word(*script, word);
     return (where.empty() ? "" : where + ": ") +
            "options begin with --, and a value with a blank needs quotes: --job-name=\"my job\"";
+  }
+  return "";
+}
+
+// Which of the options that ask for generic resources was given.
+std::string given_gres_option(const Invocation& invocation, const std::optional<ScriptFile>& script) {
+  for (const std::string_view name : {"gpus", "gpus-per-node", "gpus-per-task", "gpus-per-socket", "gres"}) {
+    const Option* option = find_option(std::string(name), invocation.command);
+    if (option != nullptr && place_of(invocation, script, *option)) return std::string(name);
   }
   return "";
 }
@@ -339,7 +376,9 @@ std::string advice(const Invocation& invocation, const std::optional<ScriptFile>
     return "--wrap has the whole command: leave the script out, or --wrap";
   if (refusal.find("No command given to execute") != std::string_view::npos)
     return "name a program: srun hostname, or srun --pty bash for a shell";
-  const std::string name = option_of(refusal);
+  std::string name = option_of(refusal);
+  if (name.empty() && refusal.find("Invalid generic resource") != std::string_view::npos)
+    name = given_gres_option(invocation, script);
   const Option* option = find_option(name, invocation.command);
   if (option == nullptr) return "";
   const auto place = place_of(invocation, script, *option);

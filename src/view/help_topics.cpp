@@ -11,64 +11,65 @@ namespace {
 constexpr HelpTopic kTopics[] = {
     {"submit", "submit a job",
      "A job is a script with #SBATCH lines that say what it needs.\n"
-     "$ sbatch job.sh                              a script\n"
-     "$ sbatch --time=1:00:00 --gpus=1 job.sh      options of the command line win\n"
-     "$ sbatch --wrap 'python3 train.py'           one command\n"
-     "$ srun --pty bash                            a shell in a job\n"
-     "$ minke redo 12                              job 12 again, with its script and options\n"
+     "$ sbatch job.sh                            a script\n"
+     "$ sbatch --time=1:00:00 --gpus=1 job.sh    options of the command line win\n"
+     "$ sbatch --wrap 'python3 train.py'         one command\n"
+     "$ srun --pty bash                          a shell in a job\n"
+     "$ minke redo 12                            job 12 again, as it was\n"
      "All options: minke man sbatch | man -l -\n",
      "start run job script batch sbatch srun"},
     {"look", "look at jobs and the machine",
-     "$ minke jobs                                 your jobs\n"
-     "$ minke tail -f 12                           what job 12 writes\n"
-     "$ squeue                                     everybody's waiting and running jobs\n"
-     "$ sinfo                                      nodes, and what is free\n"
-     "$ minke top                                  what running jobs use now\n"
-     "$ minke portal --open                        all of it in a browser\n",
+     "$ minke jobs                               your jobs\n"
+     "$ minke tail -f 12                         what job 12 writes\n"
+     "$ squeue                                   everybody's jobs\n"
+     "$ sinfo                                    nodes, and what is free\n"
+     "$ minke top                                what running jobs use now\n"
+     "$ minke portal --open                      all of it in a browser\n",
      "list show queue status squeue sinfo output watch browser"},
     {"why", "why a job waits or failed",
-     "$ minke why 12                               what it waits for, how it ended, what to do\n"
-     "$ minke tail 12                              the end of its output\n"
-     "$ seff 12                                    what it used of what it asked for\n"
-     "$ sacct -j 12                                its record\n",
+     "$ minke why 12                             why it waits, or how it ended\n"
+     "$ minke tail 12                            the end of its output\n"
+     "$ seff 12                                  what it used of what it asked for\n"
+     "$ sacct -j 12                              its record\n",
      "failed wait waits waiting error pending reason fail"},
     {"stop", "stop, hold and change jobs",
-     "$ scancel 12                                 end it\n"
-     "$ scancel --me --state=PENDING               all of your waiting jobs\n"
-     "$ scontrol hold 12                           do not start it until: scontrol release 12\n"
-     "$ minke edit 12                              change a waiting job in your editor\n"
-     "$ minke pause                                nothing new starts until: minke resume\n",
+     "$ scancel 12                               end it\n"
+     "$ scancel --me --state=PENDING             all of your waiting jobs\n"
+     "$ scontrol hold 12                         not until scontrol release 12\n"
+     "$ minke edit 12                            change a waiting job in your editor\n"
+     "$ minke pause                              no job starts until minke resume\n",
      "cancel kill end hold change edit pause suspend scancel"},
     {"arrays", "many jobs from one script",
-     "$ sbatch --array=0-99%4 job.sh               100 tasks, 4 at a time; $SLURM_ARRAY_TASK_ID tells which\n"
-     "$ minke why 12                               how many have failed, and which\n"
-     "$ minke redo --failed 12                     the tasks that failed, again\n"
-     "$ sbatch --dependency=afterok:12 next.sh     when all of job 12 has succeeded\n",
+     "In the script, $SLURM_ARRAY_TASK_ID tells which task it is.\n"
+     "$ sbatch --array=0-99%4 job.sh             100 tasks, four at a time\n"
+     "$ minke why 12                             how many have failed, and which\n"
+     "$ minke redo --failed 12                   the tasks that failed, again\n"
+     "$ sbatch --dependency=afterok:12 next.sh   when all of job 12 has succeeded\n",
      "array many parameters sweep dependency dependencies"},
     {"gpus", "GPUs",
-     "$ sbatch --gpus=1 job.sh                     one; $CUDA_VISIBLE_DEVICES names it\n"
-     "$ sinfo -o '%n %G'                           which there are\n"
-     "$ minke top                                  how busy they are\n"
-     "$ minke estimate 8B                          how much GPU memory a model needs\n",
+     "$ sbatch --gpus=1 job.sh                   one; $CUDA_VISIBLE_DEVICES names it\n"
+     "$ sinfo -o '%n %G'                         which there are\n"
+     "$ minke top                                how busy they are\n"
+     "$ minke estimate 8B                        GPU memory that a model needs\n",
      "gpu cuda nvidia memory"},
     {"data", "files and data",
-     "$ minke storage                              what is on the disks, and your quotas\n"
-     "$ minke cp FROM TO                           copy trees of files\n"
-     "$ minke pack DIRECTORY FILE                  one large file of many small ones\n"
-     "$ minke stage …                              in a job: data on the node's own disk\n"
-     "$ minke restore                              files of a snapshot\n",
+     "$ minke storage usage                      what you have on the disks\n"
+     "$ minke cp FROM TO                         copy trees of files\n"
+     "$ minke pack DIRECTORY --to FILE           one large file of many small ones\n"
+     "$ minke stage FILE                         in a job: data on the node's disk\n"
+     "$ minke restore FILE                       files of a snapshot\n",
      "files storage quota copy disk"},
     {"python", "Python and modules",
-     "$ module load python                         in the script, before Python is used\n"
+     "$ module load python                       in the script, before Python\n"
      "$ virtualenv --no-download $SLURM_TMPDIR/env\n"
-     "$ avail_wheels torch                         wheels that are here\n",
+     "$ avail_wheels torch                       wheels that are here\n",
      "module modules pip wheel environment conda"},
     {"setup", "set the cluster up",
-     "$ minke env --install                        Slurm's commands in every shell of yours\n"
-     "$ minke setup                                a machine for several people, with five questions\n"
-     "$ minke doctor                               what is wrong here, and what mends it\n"
-     "$ minke up, minke down, minke status         start, stop, look\n"
-     "$ minke backup FILE                          a copy of the cluster's records\n",
+     "$ minke env --install                      Slurm's commands in your shells\n"
+     "$ minke setup                              a machine for several people\n"
+     "$ minke doctor                             what is wrong, and what mends it\n"
+     "$ minke up, minke down, minke status       start, stop, look\n"
+     "$ minke backup FILE                        a copy of the cluster's records\n",
      "install administrator admin configure configuration shared people users uninstall backup"},
 };
 
@@ -116,6 +117,26 @@ constexpr Meant kMeant[] = {
     {"history", "sacct, or minke jobs"},
     {"stats", "seff JOB, or minke top"},
     {"efficiency", "seff JOB"},
+    {"reload", "scontrol reconfigure"},
+    {"reconfigure", "scontrol reconfigure"},
+    {"modules", "module avail, in a shell that has read: eval \"$(minke env)\""},
+    {"set", "scontrol update for a job, or minke status, which names the file of settings"},
+    {"qstat", "squeue, or minke jobs"},
+    {"qsub", "sbatch job.sh"},
+    {"qdel", "scancel JOB"},
+    {"bjobs", "squeue, or minke jobs"},
+    {"bsub", "sbatch job.sh"},
+    {"bkill", "scancel JOB"},
+    {"clean", "minke accounting purge to forget ended jobs; they leave the queue by themselves"},
+    {"enqueue", "sbatch job.sh"},
+    {"priority", "scontrol update job=JOB priority=NUMBER, or scontrol top JOB"},
+    {"switch", "scontrol update job=JOB nice=NUMBER"},
+    {"parallel", "sbatch --array=0-99%4 for four at a time, or minke farm"},
+    {"group", "sbatch --array=0-99%4, or a partition of your own in minke.toml"},
+    {"send", "srun --jobid=JOB --overlap --pty bash, to work beside it"},
+    {"reset", "scancel --me to end your jobs; minke down stops the cluster"},
+    {"free", "sinfo, or minke top"},
+    {"whoami", "sacctmgr show assoc user=$USER"},
     {"config", "minke status, which names the file, or scontrol show config"},
     {"init", "minke setup"},
     {"install", "minke setup, or minke env --install"},
@@ -153,8 +174,7 @@ const HelpTopic* find_help_topic(std::string_view word) {
 }
 
 std::string help_overview() {
-  std::string out =
-      "Minke runs jobs on this machine, with Slurm's commands. minke help TOPIC tells more:\n\n";
+  std::string out = "Minke runs jobs here, with Slurm's commands. minke help TOPIC tells more:\n\n";
   for (const HelpTopic& topic : kTopics) {
     out += "  " + coloured(topic.name, Meaning::kHeading);
     out.append(topic.name.size() < 10 ? 10 - topic.name.size() : 1, ' ').append(topic.title).append("\n");
@@ -168,7 +188,7 @@ std::string help_page(const HelpTopic& topic) {
   std::string out = coloured(topic.title, Meaning::kHeading) + "\n\n";
   for (std::string_view rest = topic.text; !rest.empty();) {
     const std::string_view line = rest.substr(0, rest.find('\n'));
-    out.append(line.starts_with("$ ") ? "  " : "").append(line).append("\n");
+    out.append(line.starts_with("$ ") ? "                                   " : "").append(line).append("\n");
     rest.remove_prefix(std::min(rest.size(), line.size() + 1));
   }
   return out;

@@ -1,4 +1,4 @@
-"""Sixty mistakes that people make. Each message says what is wrong, where it stands, and what to do.
+"""A hundred and twenty mistakes that people make. Each message says what is wrong, where it stands, and what to do.
 
 A row: the name, the command (a script's lines stand in SCRIPTS), and what the message must say; the last words are what
 to do. All run on one cluster of two nodes with two processors and two GPUs each.
@@ -29,6 +29,8 @@ SCRIPTS = {
     "a.py": "print(1)\n",
     "plain.sh": "echo hi\n",
     "dash.sh": "#!/bin/bash\n#SBATCH –time=5\ntrue\n",
+    "empty.sh": "",
+    "interpreter.sh": "#!/bin/bsh\ntrue\n",
     "quote.sh": "#!/bin/bash\n#SBATCH --job-name=\"my job\n",
 }
 
@@ -104,6 +106,81 @@ MISTAKES = [
     ("a user without an account", "sacctmgr -i add user ada", "account=NAME; sacctmgr show account lists them"),
     ("a command of another program", "minke kill 1", "did you mean scancel JOB?"),
     ("a job that is none", "minke why abc", "is no job id"),
+    # A second hour: numbers and lists.
+    ("no nodes", "sbatch --nodes=0 ok.sh", "write 2, or 2-4"),
+    ("nodes in words", "sbatch --nodes=two ok.sh", "write 2, or 2-4"),
+    ("nodes backwards", "sbatch --nodes=2-1 ok.sh", "write 2, or 2-4"),
+    ("less than no task", "sbatch --ntasks=-1 ok.sh", "write a whole number, 1 or more"),
+    ("memory below nothing", "sbatch --mem=-1 ok.sh", "write 500M, 4G or 1T"),
+    ("memory with a comma", "sbatch --mem=4,5G ok.sh", "write 500M, 4G or 1T"),
+    ("a disk in words", "sbatch --tmp=lots ok.sh", "write 500M, 4G or 1T"),
+    ("no time", "sbatch --time= ok.sh", "write 90 (minutes), 24:00:00 or 1-0"),
+    ("hours and minutes", "sbatch --time=1h30m ok.sh", "write 1:00:00, 90 (minutes)"),
+    ("a begin that has passed", "sbatch --begin=yesterday ok.sh", "write 21:00, tomorrow, now+2hours"),
+    ("an hour that is none", "sbatch --begin=25:00 ok.sh", "write 21:00, tomorrow, now+2hours"),
+    ("a deadline in words", "sbatch --deadline=soon ok.sh", "write 21:00, tomorrow, now+2hours"),
+    ("an array of letters", "sbatch --array=a ok.sh", "write 0-9, 1,3,5"),
+    ("an array with no step", "sbatch --array=1-10:0 ok.sh", "write 0-9, 1,3,5"),
+    ("an index that is too large", "sbatch --array=99999999 ok.sh", "the largest index is MaxArraySize"),
+    ("nice in words", "sbatch --nice=high ok.sh", "write a number: 100 lets others pass"),
+    ("a priority in words", "sbatch --priority=high ok.sh", "write a number; scontrol hold JOB"),
+    ("no less than no GPU", "sbatch --gpus=-1 ok.sh", "write 1, or a100:2"),
+    ("GPUs of a node in letters", "sbatch --gpus-per-node=x:y ok.sh", "write 1, or a100:2"),
+    ("a GRES with too many parts", "sbatch --gres=gpu:a:b:c ok.sh", "write gpu:1, or gpu:a100:2"),
+    ("perhaps", "sbatch --kill-on-invalid-dep=maybe ok.sh", "write yes or no"),
+    ("a profile that is none", "sbatch --profile=foo ok.sh", "write none; minke top and seff"),
+    ("a limit that is none", "sbatch --propagate=FOO ok.sh", "write ALL, NONE, or limits such as NOFILE"),
+    ("a dependency on letters", "sbatch --dependency=afterok:abc ok.sh", "behind the colon stand numbers of jobs: afterok:12:13"),
+    ("singleton misspelt", "sbatch --dependency=singletn ok.sh", "did you mean singleton?"),
+    # Options of the sister, and scripts.
+    ("srun's binding", "sbatch --cpu-bind=cores ok.sh", "it is an option of srun"),
+    ("srun's MPI", "sbatch --mpi=pmix ok.sh", "it is an option of srun"),
+    ("sbatch's array", "srun --array=0-3 true", "it is an option of sbatch"),
+    ("sbatch's wrap", "salloc --wrap=true", "it is an option of sbatch"),
+    ("an empty script", "sbatch empty.sh", "empty.sh has nothing in it; a script begins with #!/bin/bash"),
+    ("a word behind the value", "sbatch --export=A=1 B=2 ok.sh", "Unable to open file B=2 (there is no such file"),
+    ("a node to leave out", "sbatch --exclude=n99 ok.sh", "--exclude: there is no node n99"),
+    ("a value that is not there", "sbatch -N ok.sh", "a value without its option took \"ok.sh\" away"),
+    ("an address that is a file", "sbatch --mail-user=/etc/passwd ok.sh", "use NAME or NAME@HOST"),
+    # Jobs.
+    ("a name for a number, to end", "scancel train", "scancel --name=train"),
+    ("three numbers", "scancel 1_2_3", "write 12, 12_3 for a task of an array, 12.0 for a step"),
+    ("a name for a number, to look at", "squeue -j train", "write 12, or 12_3 for a task of an array"),
+    ("a name for a number, in the record", "sacct -j train", "write 12, 12_3 for a task of an array"),
+    ("a name for a number, to measure", "sstat -j train", "write 12, or 12.0 for a step"),
+    ("a name for a number, of priorities", "sprio -j train", "write 12, or 12_3 for a task of an array"),
+    ("a name for a number, to show", "scontrol show job train", "write 12, or 12_3 for a task of an array"),
+    ("a job that is not there", "scontrol show job 99999", "of an ended one tell sacct -j 99999 and minke why"),
+    ("a job without its step", "sattach 12", "write 12.0: the job and its step"),
+    ("the output of no job", "minke tail 99999", "minke jobs lists yours"),
+    ("to edit no job", "minke edit 99999", "minke redo 99999 submits an ended one again"),
+    # scontrol and sacctmgr.
+    ("a setting misspelt", "scontrol update jobid=1 timelimt=5", "did you mean timelimit?"),
+    ("a setting of a node misspelt", "scontrol update nodename=n1 stat=drain reason=x wieght=1", "did you mean weight?"),
+    ("an entity misspelt", "scontrol show reservatoin", "did you mean reservations?"),
+    ("an entity that is none", "scontrol show weather", "write job, node, partition"),
+    ("to show nothing", "scontrol show", "scontrol --help lists what each takes"),
+    ("to shut down something else", "scontrol shutdown n1", "write scontrol shutdown, or minke down"),
+    ("a partition to change", "scontrol update partition=nosuch state=up", "there is no partition nosuch"),
+    ("a reservation to delete", "scontrol delete reservation=nosuch", "there is no reservation nosuch"),
+    # minke's own.
+    ("squeue misspelt", "minke squeu", "did you mean squeue?"),
+    ("qstat", "minke qstat", "did you mean squeue, or minke jobs?"),
+    ("reload", "minke reload", "did you mean scontrol reconfigure?"),
+    ("another's jobs", "minke jobs --user=ada", "squeue --user=NAME lists another's"),
+    ("one of my jobs", "minke jobs 12", "of one job tell minke why and scontrol show job"),
+    ("a word too many", "minke up now", "only options stand here"),
+    ("to force it down", "minke down --force", "minke down --cancel-jobs"),
+    ("a sweep without run", "minke sweep sweep.yaml", "there is no sweep.yaml here; write run, serve"),
+    ("self without what", "minke self foo", "write install, update or uninstall"),
+    ("storage without what", "minke storage", "For example: minke storage scan"),
+    ("a time that is none", "minke usage --since=foo", "write 2026-04-01, 12:30 or now-7days"),
+    ("a time to forget before", "minke accounting purge --before=foo", "write 2026-04-01, 12:30 or now-7days"),
+    ("a shell that is none", "minke completion tcsh", "write bash, zsh or fish, not tcsh"),
+    ("a port that is none", "minke portal --port=99999", "write a number from 0 to 65535, not 99999"),
+    ("a chain with long parts", "minke chain --total 1m --each 3m ok.sh", "does it, without a chain"),
+    ("a model that is none", "minke estimate foo", "a size, as 13B"),
+    ("a GPU that is none", "minke usage --gpu=foo", "no RGU are known for a GPU foo"),
 ]
 
 WARNINGS = [
@@ -111,6 +188,7 @@ WARNINGS = [
                                                "line 3: \"##SBATCH --mem=1G\"", "line 5: \"#SBATCH --gpus=1\" has no effect below the first command"]),
     ("a variable in the output's name", "sbatch variable.sh", ["$ means nothing in #SBATCH lines"]),
     ("a directory that is not there", "sbatch --chdir=/nonexist ok.sh", ["--chdir: there is no /nonexist"]),
+    ("a shell that is not there", "sbatch interpreter.sh", ["line 1 of the script: there is no /bin/bsh here", "write #!/bin/bash"]),
 ]
 
 
@@ -123,8 +201,8 @@ def cluster(tmp_path_factory):
     one.close()
 
 
-def test_there_are_sixty():
-    assert len(MISTAKES) >= 60 and len({name for name, *_ in MISTAKES}) == len(MISTAKES)
+def test_there_are_enough():
+    assert len(MISTAKES) >= 120 and len({name for name, *_ in MISTAKES}) == len(MISTAKES)
 
 
 @pytest.mark.parametrize("command, says", [row[1:] for row in MISTAKES], ids=[row[0] for row in MISTAKES])
@@ -169,3 +247,22 @@ def test_who_has_no_account_is_told_how_to_get_one(tmp_path):
         assert done.returncode == 1 and f"{user} " in done.stderr and "sacctmgr add user" in done.stderr or "--account=" in done.stderr, done.stderr
     finally:
         one.close()
+
+
+def test_an_example_is_neither_the_command_again_nor_its_help(cluster):
+    """Each command that lacks words shows one that has them."""
+    for command in ("storage", "sweep", "self", "carry", "accounting", "data", "wheels", "software", "tail", "redo", "why", "wait",
+                    "backup", "completion", "pack", "cp", "sync", "restore", "simulate"):
+        done = cluster.run("minke", command)
+        assert done.returncode != 0, command
+        example = re.search(r"^For example: (.*)$", done.stderr, re.M)
+        assert example, (command, done.stderr)
+        assert example[1] != f"minke {command}" and "--help" not in example[1], (command, done.stderr)
+
+
+def test_messages_fit_a_terminal_and_have_no_colour_in_pipes(cluster):
+    topics = ["minke help " + topic for topic in "submit look why stop arrays gpus data python setup".split()]
+    for command in ("minke", "minke help", "minke jobs", "minke top --once", *topics):
+        done = cluster.run(*command.split(), env={"COLUMNS": "80"})
+        assert "\033" not in done.stdout + done.stderr, command
+        assert max(map(len, done.stdout.splitlines() or [""])) <= 80, (command, done.stdout)

@@ -192,7 +192,9 @@ int Scontrol::show_completing() {
   return 0;
 }
 
-int Scontrol::shut_down() {
+int Scontrol::shut_down(const Words& words) {
+  if (words.size() > 1 && words[1] != "slurmctld" && words[1] != "controller")
+    return complain("invalid shutdown argument:" + words[1] + " (write scontrol shutdown, or minke down)");
   const auto fail = [&](const Error& error) { return complain("slurm_shutdown error: " + error.message); };
   const auto cluster = engine::open(engine::Start::kNever);
   if (!cluster) return fail(cluster.error());

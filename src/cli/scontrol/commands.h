@@ -53,7 +53,7 @@ class Scontrol {
   int set_debug(const std::string& level);
   int set_debug_flags(const Words& words);
   int show_completing();
-  int shut_down();
+  int shut_down(const Words& words);
   int show_licenses(const std::string& name);
 
   // on_node.cpp

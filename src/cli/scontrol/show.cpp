@@ -25,7 +25,9 @@
 #include "text/array_spec.h"
 #include "text/hostlist.h"
 #include "text/job_id.h"
+#include "text/nearest.h"
 #include "text/number.h"
+#include "text/printable.h"
 #include "view/output.h"
 #include "view/reservation_text.h"
 #include "view/text.h"
@@ -42,6 +44,11 @@ bool tracks_wckeys(engine::Engine& cluster) {
   return answer && std::any_of(answer->values().begin(), answer->values().end(), [](const api::Field& field) {
            return field.name() == "TrackWCKey" && field.value() == "Yes";
          });
+}
+
+std::string hint_at_ended(const std::string& id) {
+  return " (no such job waits or runs; of an ended one tell sacct -j " + text::printable(id) +
+         " and minke why)";
 }
 
 int show_nothing(Scontrol&, const std::string&, const std::vector<std::string>&) {
@@ -126,8 +133,14 @@ int Scontrol::show(const Words& words) {
     return complain("too many arguments for keyword:" + words[0]);
   for (const Entity& one : kEntities)
     if (is_entity(entity, one.name, one.shortest)) return one.show(*this, id, words);
+  std::vector<std::string_view> names;
+  for (const Entity& one : kEntities) names.push_back(one.name);
+  const std::string_view meant = text::nearest(entity, names);
   return complain("invalid entity:" + entity + " for keyword:" + words[0] +
-                  (spoken_release() < kSlurm26 ? " " : ""));
+                  (spoken_release() < kSlurm26 ? " " : "") +
+                  (meant.empty() ? " (write job, node, partition, reservation, config or another of "
+                                   "scontrol --help)"
+                                 : " (did you mean " + std::string(meant) + "?)"));
 }
 
 std::string Scontrol::heading(int64_t now, size_t records) {
@@ -146,8 +159,9 @@ int Scontrol::show_jobs(const std::string& id) {
   if (digits < id.size()) {
     auto reference = text::parse_job_id(any_job ? "1" + id.substr(digits) : id);
     if (!reference || reference->step)
-      return complain("scontrol_print_job error: " +
-                      std::string(model::slurm_error_text(model::kInvalidJobId)));
+      return complain(
+          "scontrol_print_job error: " + std::string(model::slurm_error_text(model::kInvalidJobId)) +
+          " (write 12, or 12_3 for a task of an array)");
     wanted = *reference;
     if (!any_job) *filter.add_jobs() = engine::selector_of(*wanted);
   }
@@ -157,7 +171,8 @@ int Scontrol::show_jobs(const std::string& id) {
   auto jobs = engine::fetch_jobs(*cluster, std::move(filter), true);
   const bool of_task = wanted && !wanted->tasks.ranges().empty();
   if (!jobs && !(of_task && jobs.error().code == model::kInvalidJobId))
-    return complain("slurm_load_jobs error: " + jobs.error().message);
+    return complain("slurm_load_jobs error: " + jobs.error().message +
+                    (jobs.error().code == model::kInvalidJobId ? hint_at_ended(id) : ""));
 
   std::string out;
   bool found = false;
@@ -194,7 +209,8 @@ int Scontrol::show_jobs(const std::string& id) {
     return 1;
   }
   if (!found && wanted)
-    return complain("slurm_load_jobs error: " + std::string(model::slurm_error_text(model::kInvalidJobId)));
+    return complain("slurm_load_jobs error: " + std::string(model::slurm_error_text(model::kInvalidJobId)) +
+                    hint_at_ended(id));
   if (!found && !quiet_) out = "No jobs in the system\n";
   view::write_out(heading(display.now, records.size()) + out);
   return 0;

@@ -13,6 +13,7 @@
 #include "model/step_record.pb.h"
 #include "text/duration.h"
 #include "text/job_id.h"
+#include "text/nearest.h"
 #include "text/number.h"
 
 namespace minke::cli {
@@ -124,8 +125,13 @@ std::vector<Word> parse_words(const std::vector<std::string>& words) {
   return result;
 }
 
-tl::unexpected<Error> not_supported(const Word& word, bool partition) {
+tl::unexpected<Error> not_supported(const Word& word, std::span<const Name> names, bool partition) {
+  std::vector<std::string> known;
+  for (const Name& name : names) known.push_back(text::lower_case(name.name));
+  const std::vector<std::string_view> candidates(known.begin(), known.end());
+  const std::string_view meant = text::nearest(text::lower_case(word.name), candidates);
   std::string what = "Update of this parameter is not supported: " + word.name + "=" + word.value;
+  if (!meant.empty()) what += " (did you mean " + std::string(meant) + "?)";
   if (partition)
     return failure("scontrol: error: " + what +
                    "\n\nscontrol: error: Request aborted\nslurm_update error: No error");
@@ -141,7 +147,7 @@ Status add_fields(const std::vector<Word>& words, std::span<const Name> names, b
       if (text::equals_ignoring_case(word.name, name.name)) found = &name;
     for (const Name& name : names)
       if (found == nullptr && means(word.name, name)) found = &name;
-    if (found == nullptr) return not_supported(word, partition);
+    if (found == nullptr) return not_supported(word, names, partition);
     api::Field* field = fields->Add();
     field->set_name(std::string(found->name));
     field->set_value(word.value);

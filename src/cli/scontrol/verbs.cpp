@@ -82,7 +82,7 @@ const Scontrol::Verb Scontrol::kVerbs[] = {
     {"getent", 4, 0, 1, [](Scontrol& its, const Words& words) { return its.list_accounts(words); }},
     {"getaddrs", 4, 0, kAny, [](Scontrol& its, const Words& words) { return its.tell_addresses(words); }},
     {"completing", 2, 0, 0, [](Scontrol& its, const Words&) { return its.show_completing(); }},
-    {"shutdown", 8, 0, 1, [](Scontrol& its, const Words&) { return its.shut_down(); }},
+    {"shutdown", 8, 0, 1, [](Scontrol& its, const Words& words) { return its.shut_down(words); }},
     {"cluster", 2, 0, kAny, ignore},
     {"errnumstr", 2, 1, kAny, [](Scontrol& its, const Words& words) { return its.tell_error(words[1]); }},
     {"setdebugflags", 9, 1, kAny,
@@ -95,7 +95,8 @@ int Scontrol::run(const Words& words) {
   const size_t arguments = words.size() - 1;
   for (const Verb& verb : kVerbs) {
     if (!shortens(word, verb.name, verb.shortest)) continue;
-    if (arguments < verb.least) return complain("too few arguments for keyword:" + word);
+    if (arguments < verb.least)
+      return complain("too few arguments for keyword:" + word + " (scontrol --help lists what each takes)");
     if (arguments > verb.most) return complain("too many arguments for keyword:" + word);
     return verb.run(*this, words);
   }
