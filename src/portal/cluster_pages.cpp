@@ -206,7 +206,7 @@ using Ordered = std::vector<const model::JobRecord*>;
 constexpr size_t kMostRows = 200;
 
 // The rows of the first jobs of `all`, whose records are asked for again: with the forecast of each start.
-Result<Json> rows_with_forecast(Call& call, Ordered all, int64_t now) {
+Result<Json> rows_with_forecast(Call& call, Ordered all) {
   const auto first = all.begin() + static_cast<ptrdiff_t>(std::min(kMostRows, all.size()));
   std::partial_sort(all.begin(), first, all.end(), [](auto* a, auto* b) {
     return a->priority() != b->priority() ? a->priority() > b->priority() : a->job_id() < b->job_id();
@@ -227,7 +227,7 @@ Result<Json> rows_with_forecast(Call& call, Ordered all, int64_t now) {
     const auto start = [](const auto* job) { return job->start_time() == 0 ? INT64_MAX : job->start_time(); };
     return start(a) < start(b);
   });
-  for (const model::JobRecord* job : jobs) rows.push_back(job_row(*job, now));
+  for (const model::JobRecord* job : jobs) rows.push_back(job_row(*job, fetched->now));
   return rows;
 }
 
@@ -261,9 +261,9 @@ Result<Reply> show_home(Call& call) {
     if (job->uid() != call.desk.uid() || view::is_finished(job->state())) continue;
     (job->state() == model::JOB_PENDING ? waiting : running).push_back(job);
   }
-  auto running_rows = rows_with_forecast(call, running, now);
+  auto running_rows = rows_with_forecast(call, running);
   if (!running_rows) return failure(running_rows.error());
-  auto waiting_rows = rows_with_forecast(call, waiting, now);
+  auto waiting_rows = rows_with_forecast(call, waiting);
   if (!waiting_rows) return failure(waiting_rows.error());
   Json value = {{"now", now},
                 {"user", call.desk.user()},

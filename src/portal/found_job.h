@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "api/accounting.pb.h"
 #include "portal/routes.h"
@@ -11,7 +12,8 @@ namespace minke::portal {
 
 struct FoundJob {
   api::AccountedJob accounted;
-  int64_t now = 0;  // the cluster's time, s since the epoch
+  int64_t now = 0;        // the cluster's time, s since the epoch
+  std::string note = {};  // seff's warning about the figures of what has ended; with steps
 };
 
 // The one that the parameter "job" names; of an array's number the record of its waiting tasks, or its first.

@@ -27,6 +27,7 @@
 #include "text/printable.h"
 #include "view/footprint.h"
 #include "view/held_over_time.h"
+#include "view/reservation_text.h"
 #include "view/text.h"
 #include "view/wait_times.h"
 #include "view/why.h"
@@ -330,6 +331,8 @@ Result<Reply> show_waits(Call& call) {
 Result<Reply> list_reservations(Call& call) {
   const auto reply = call.cluster.reservations();
   if (!reply) return failure(reply.error());
+  const auto nodes = engine::fetch_nodes(call.cluster);
+  if (!nodes) return failure(nodes.error());
   const auto texts_of = [](const auto& list) {
     Json values = Json::array();
     for (const auto& one : list) values.push_back(text::printable(one));
@@ -337,16 +340,18 @@ Result<Reply> list_reservations(Call& call) {
   };
   Json value = {{"now", reply->now()}, {"reservations", Json::array()}};
   for (const model::ReservationRecord& one : reply->reservations()) {
-    Json nodes = Json::array();
-    for (const auto& share : one.shares()) nodes.push_back(share.node());
+    // A real Slurm tells the number itself, and not how it lies on the nodes.
+    const uint32_t cores = std::max(one.core_count(), view::reservation_cores(one, nodes->records));
+    Json names = Json::array();
+    for (const auto& share : one.shares()) names.push_back(share.node());
     value["reservations"].push_back({{"name", text::printable(one.name())},
                                      {"start", one.start_time()},
                                      {"end", one.end_time()},
                                      {"flags", texts_of(one.flags())},
                                      {"users", texts_of(one.users())},
                                      {"accounts", texts_of(one.accounts())},
-                                     {"nodes", std::move(nodes)},
-                                     {"cores", one.core_count()},
+                                     {"nodes", std::move(names)},
+                                     {"cores", cores},
                                      {"comment", text::printable(one.comment())}});
   }
   return json_reply(value);

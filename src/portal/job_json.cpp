@@ -6,6 +6,7 @@
 #include "model/job_record.pb.h"
 #include "model/step_record.pb.h"
 #include "text/job_id.h"
+#include "text/number.h"
 #include "text/printable.h"
 #include "text/state.h"
 #include "text/tres.h"
@@ -55,7 +56,7 @@ Json job_row(const model::JobRecord& job, int64_t now) {
   row["submit"] = job.submit_time();
   row["eligible"] = job.eligible_time();
   row["start"] = job.start_time();
-  row["end"] = job.end_time();
+  row["end"] = view::end_time(job);
   row["elapsed"] = view::elapsed_seconds(job, now);
   row["limit_minutes"] = limit_of(job.time_limit_minutes());
   row["nodes"] = job.node_list();
@@ -64,7 +65,8 @@ Json job_row(const model::JobRecord& job, int64_t now) {
   row["memory_mib"] = job.memory_mib();
   row["gpus"] = gpus_of(job);
   row["priority"] = job.priority();
-  row["exit_code"] = text::format_exit_code(job.exit_code());
+  row["exit_code"] = text::format_exit_code(view::is_finished(job.state()) ? view::accounted_exit_code(job)
+                                                                           : job.exit_code());
   return row;
 }
 
@@ -98,7 +100,7 @@ Json job_details(const model::JobRecord& job) {
           {"het_job_id", job.het_job_id()}};
 }
 
-Json efficiency_json(const api::AccountedJob& accounted, int64_t now) {
+Json efficiency_json(const api::AccountedJob& accounted, int64_t now, const std::string& note) {
   const view::Efficiency used = view::efficiency_of(accounted, now);
   return {{"wall_seconds", used.wall_seconds},
           {"cores", used.cores},
@@ -111,7 +113,8 @@ Json efficiency_json(const api::AccountedJob& accounted, int64_t now) {
           {"gpus", used.gpus},
           {"gpu_percent", used.gpu_percent},
           {"gpu_memory_kib", used.gpu_memory_kib},
-          {"joules", used.joules}};
+          {"joules", used.joules},
+          {"note", text::printable(text::trim(note))}};
 }
 
 Json steps_json(const api::AccountedJob& accounted, int64_t now) {

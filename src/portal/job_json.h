@@ -30,8 +30,8 @@ Reply json_reply(const Json& value);
 Json job_row(const model::JobRecord& job, int64_t now);
 // What only the job's own page shows ("job_details").
 Json job_details(const model::JobRecord& job);
-// The numbers of seff ("efficiency"), and what a year of them would be paid with ("cost").
-Json efficiency_json(const api::AccountedJob& accounted, int64_t now);
+// The numbers of seff ("efficiency"), with its warning about where they come from, if any.
+Json efficiency_json(const api::AccountedJob& accounted, int64_t now, const std::string& note);
 Json steps_json(const api::AccountedJob& accounted, int64_t now);
 
 // A node out of use, and a job that ended with its node ("node_event").

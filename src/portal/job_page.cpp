@@ -154,6 +154,7 @@ Result<FoundJob> find_job(Call& call, bool with_steps) {
   found.accounted = *chosen;
   complete_from_queue(call.cluster, *found.accounted.mutable_job());
   engine::add_what_is_measured(call.cluster, found.accounted);
+  if (with_steps) found.note = engine::add_what_was_measured(call.cluster, found.accounted);  // as seff
   return found;
 }
 
@@ -166,7 +167,7 @@ Result<Reply> show_job(Call& call) {
   Json value = {{"now", found->now},
                 {"job", job_row(job, found->now)},
                 {"details", job_details(job)},
-                {"efficiency", efficiency_json(found->accounted, found->now)},
+                {"efficiency", efficiency_json(found->accounted, found->now, found->note)},
                 {"steps", steps_json(found->accounted, found->now)},
                 {"advice", advice_json(call.cluster, found->accounted, script_text, found->now)},
                 {"actions", actions_of(job, call.desk)},

@@ -134,20 +134,28 @@ void order(Ordered& jobs, const std::string& key, bool descending, size_t count)
   std::partial_sort(jobs.begin(), middle, jobs.end(), before);
 }
 
-// Short records have no GPUs: those of one page are asked for again, where that costs little.
-void complete(Call& call, Ordered& page, engine::JobRecords& storage) {
+// Short records have no GPUs, and may be a second old: those of one page are asked for again, where that
+// costs little. Returns the time of what is known of them.
+int64_t complete(Call& call, Ordered& page, engine::JobRecords& storage, int64_t now) {
   const auto identity = call.cluster.identity();
-  if (page.empty() || !identity || identity->product != "Minke") return;
+  if (page.empty() || !identity || identity->product != "Minke") return now;
   api::JobFilter filter;
   filter.set_all_states(true);
   for (const JobRecord* job : page) filter.add_jobs()->set_job_id(job->job_id());
   auto fetched = engine::fetch_jobs(call.cluster, std::move(filter));
-  if (!fetched) return;
+  if (!fetched) return now;
   storage = std::move(*fetched);
   std::map<uint32_t, const JobRecord*> by_id;
   for (const JobRecord* job : storage.records) by_id[job->job_id()] = job;
   for (const JobRecord*& job : page)
     if (const auto found = by_id.find(job->job_id()); found != by_id.end()) job = found->second;
+  return storage.now != 0 ? storage.now : now;
+}
+
+// As in squeue: what has ended is no part of the queue, unless it is asked for.
+bool is_in_queue(const JobRecord& job, const JobsWanted& wanted) {
+  return !view::is_finished(job.state()) || job.completing() || !wanted.states.empty() ||
+         !wanted.numbers.empty();
 }
 
 Json counts_of(const Ordered& jobs) {
@@ -203,7 +211,7 @@ Result<Reply> list_jobs(Call& call) {
   if (!queue) return failure(queue.error());
   Ordered jobs;
   for (const JobRecord* job : (*queue)->jobs)
-    if (wanted->fits(*job)) jobs.push_back(job);
+    if (is_in_queue(*job, *wanted) && wanted->fits(*job)) jobs.push_back(job);
   const auto offset = static_cast<size_t>(call.number("offset")),
              limit = static_cast<size_t>(call.number("limit", 50));
   std::string key = call.has("sort") ? call.text("sort") : "-id";
@@ -213,13 +221,13 @@ Result<Reply> list_jobs(Call& call) {
   const size_t from = std::min(offset, jobs.size()), until = std::min(from + limit, jobs.size());
   Ordered page(jobs.begin() + static_cast<ptrdiff_t>(from), jobs.begin() + static_cast<ptrdiff_t>(until));
   engine::JobRecords storage;
-  complete(call, page, storage);
-  Json value = {{"now", (*queue)->now},
+  const int64_t now = complete(call, page, storage, (*queue)->now);
+  Json value = {{"now", now},
                 {"total", jobs.size()},
                 {"offset", from},
                 {"counts", counts_of(jobs)},
                 {"jobs", Json::array()}};
-  for (const JobRecord* job : page) value["jobs"].push_back(job_row(*job, (*queue)->now));
+  for (const JobRecord* job : page) value["jobs"].push_back(job_row(*job, now));
   return json_reply(value);
 }
 

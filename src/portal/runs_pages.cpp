@@ -104,7 +104,7 @@ Result<Reply> compare_runs(Call& call) {
     value["now"] = found->now;
     value["runs"].push_back({{"job", job_row(job, found->now)},
                              {"details", job_details(job)},
-                             {"efficiency", efficiency_json(found->accounted, found->now)},
+                             {"efficiency", efficiency_json(found->accounted, found->now, found->note)},
                              {"parameters", parameters_of(job, script ? *script : std::string())}});
   }
   return json_reply(value);

@@ -109,6 +109,7 @@ constexpr SchemaField kFields[] = {
     {"efficiency", "gpu_percent", "number"},
     {"efficiency", "gpu_memory_kib", "number"},
     {"efficiency", "joules", "integer"},
+    {"efficiency", "note", "text"},
 
     {"step", "id", "text"},
     {"step", "name", "text"},

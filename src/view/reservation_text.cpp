@@ -81,17 +81,28 @@ std::string reservation_tres(const ReservationRecord& reservation, uint64_t cpus
   return text.append("=").append(std::to_string(reservation.gpu_count()));
 }
 
+uint32_t reservation_cores(const ReservationRecord& reservation,
+                           std::span<const model::NodeRecord* const> nodes) {
+  uint32_t cores = 0;
+  for (const ReservationRecord::Share& share : reservation.shares())
+    for (const model::NodeRecord* node : nodes)
+      if (node->name() == share.node())
+        cores += (share.cpus() == 0 ? node->cpus() : share.cpus()) / std::max(1u, node->threads_per_core());
+  return cores;
+}
+
 void append_reservation_block(std::string& out, const ReservationRecord& reservation,
                               const api::ReservationsReply& all, const api::NodesReply& nodes,
                               const DisplayContext& context, ShowOptions options) {
-  uint32_t cores = 0, cpus = 0;
+  std::vector<const model::NodeRecord*> known;
+  for (const model::NodeRecord& node : nodes.nodes()) known.push_back(&node);
+  const uint32_t cores = reservation_cores(reservation, known);
+  uint32_t cpus = 0;
   std::vector<std::string> core_lines;
   for (const ReservationRecord::Share& share : reservation.shares()) {
     for (const model::NodeRecord& node : nodes.nodes()) {
       if (node.name() != share.node()) continue;
-      const uint32_t held = share.cpus() == 0 ? node.cpus() : share.cpus();
-      cpus += held;
-      cores += held / std::max(1u, node.threads_per_core());
+      cpus += share.cpus() == 0 ? node.cpus() : share.cpus();
       if (reservation.core_count() > 0 || reservation.gpu_count() > 0)
         core_lines.push_back("  NodeName=" + node.name() +
                              " CoreIDs=" + core_ids(reservation, share, node, all));

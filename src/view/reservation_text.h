@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "view/block.h"
@@ -13,6 +14,7 @@ class ReservationsReply;
 }  // namespace minke::api
 
 namespace minke::model {
+class NodeRecord;
 class ReservationRecord;
 }  // namespace minke::model
 
@@ -20,6 +22,10 @@ namespace minke::view {
 
 // As "cpu=4,gres/gpu=2"; empty where it holds neither.
 std::string reservation_tres(const model::ReservationRecord& reservation, uint64_t cpus);
+
+// How many cores it holds; `nodes` has all nodes.
+uint32_t reservation_cores(const model::ReservationRecord& reservation,
+                           std::span<const model::NodeRecord* const> nodes);
 
 // `all` has all reservations, also this one; `nodes` has all nodes, for the count of their CPUs.
 void append_reservation_block(std::string& out, const model::ReservationRecord& reservation,
