@@ -24,7 +24,7 @@ SHOWN = re.sub("[\u202e\x1b]", "?", NAME)
 def packages(tmp_path_factory) -> pathlib.Path:
     """web/tests with its packages beside it."""
     place = tmp_path_factory.mktemp("pages")
-    for name in ("package.json", "package-lock.json", "pages.mjs", "login.mjs", "records.mjs", "interactive.mjs"):
+    for name in ("package.json", "package-lock.json", "pages.mjs", "login.mjs", "records.mjs", "interactive.mjs", "trouble.mjs"):
         shutil.copy(ROOT / "web" / "tests" / name, place)
     done = subprocess.run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"], cwd=place, capture_output=True, text=True)
     if done.returncode != 0:
@@ -82,6 +82,34 @@ def test_a_person_opens_a_terminal(cluster, packages):
         assert seen["stolen"] == ["refused", 401, ""]
         poll(lambda: written(cluster.work / "typed") and written(cluster.work / "size"))
         assert (cluster.work / "typed").read_text() == "42\n" and (cluster.work / "size").read_text() != "24 80\n"
+    finally:
+        portal.close()
+
+
+def test_what_goes_wrong_is_told_in_plain_words_and_passes(cluster, packages):
+    job = cluster.submit("echo begun; exec sleep 6000", "--job-name=looked-at", "--time=300")
+    cluster.wait_state(job, "RUNNING")
+    portal = Portal(cluster)
+    if b"no pages" in portal.ask("/")[2]:
+        portal.close()
+        pytest.skip("this build has no pages")
+    config = pathlib.Path(cluster.environment["MINKE_CONFIG"])
+    commands = {"lose": f"cp {config} {config}.kept; echo '[[' >{config}; kill -KILL $(cat {cluster.home}/minked.pid)", "find": f"mv {config}.kept {config}",
+                "end": f"scancel {job}"}
+    try:
+        looks = subprocess.Popen(["node", "trouble.mjs", portal.url, str(job), json.dumps(commands)], cwd=packages, text=True, stdin=subprocess.PIPE,
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=cluster.environment | {"CHROMIUM": CHROMIUM})
+        with looks:
+            told, problems = looks.communicate(portal.next_url() + "\n", timeout=600)
+        assert looks.returncode == 0, f"{problems}\nthe portal: {portal.process.poll()}"
+        seen = json.loads(told)
+        assert seen["said"] == []
+        assert seen["unknown"] == ["There is no job 999999", "There is no job <b>bold", "There is no node nosuch"]
+        assert "NONSENSE" in seen["bad_filter"] and seen["filter_again"] == 0
+        assert seen["lost"].startswith("The cluster does not answer: ") and seen["title_while_lost"] == "looked-at"
+        assert seen["away"].startswith("The portal does not answer.")
+        assert seen["where_again"] == f"/jobs/{job}"
+        assert (seen["ended"], seen["state"]) == ("It has ended while you looked: cancelled.", "cancelled") and seen["can"] == "Requeue"
     finally:
         portal.close()
 

@@ -26,6 +26,16 @@ export const portal = $state({
   lost: "",
 });
 
+// What has no need of the cluster is answered while the cluster is lost, too: that says nothing of it.
+const ofCluster = /^\/api\/v1\/(home|jobs|cluster|nodes|partitions|reservations|top|forecast|public)\b/;
+let lostAt = "";
+
+function noteCluster(path: string, lost: string) {
+  if (lost) lostAt = path;
+  else if (path !== lostAt && !ofCluster.test(path)) return;
+  portal.lost = lost;
+}
+
 async function send(method: string, path: string, body?: unknown): Promise<unknown> {
   const headers: Record<string, string> = { Accept: "application/json" };
   if (method !== "GET") headers["X-CSRF-Token"] = portal.session?.csrf ?? "";
@@ -45,10 +55,10 @@ async function send(method: string, path: string, body?: unknown): Promise<unkno
   const value = await answer.json().catch(() => null);
   if (!answer.ok) {
     const message: string = value?.error?.message ?? answer.statusText;
-    if (answer.status === 503) portal.lost = message;
+    if (answer.status === 503) noteCluster(path, message);
     throw new ApiError(answer.status, message);
   }
-  portal.lost = "";
+  noteCluster(path, "");
   return value;
 }
 
@@ -56,11 +66,18 @@ export const get = <T>(path: string) => send("GET", path) as Promise<T>;
 export const post = <T>(path: string, body?: unknown) => send("POST", path, body) as Promise<T>;
 export const remove = <T>(path: string) => send("DELETE", path) as Promise<T>;
 
-export async function enter() {
+// Whoever logs in again does so in one page; the others of his browser hear of it, and go on where they were.
+const pages = new BroadcastChannel("minke");
+pages.onmessage = () => {
+  if (portal.isOut) void enter(false);
+};
+
+export async function enter(isFirst = true) {
   for (;;) {
     try {
       portal.session = await get<Session>("/api/v1/session");
       portal.isOut = false;
+      if (isFirst) pages.postMessage("in");
       return;
     } catch (problem) {
       if (problem instanceof ApiError && problem.status === 401) return;
@@ -95,6 +112,15 @@ function listen() {
   stream.addEventListener("found", () => {
     portal.lost = "";
     for (const tell of listeners) tell({ changed: 0, jobs: [] });
+  });
+  // A browser comes back by itself when the connection is lost, but not when it is refused.
+  stream.addEventListener("error", () => {
+    if (stream?.readyState !== EventSource.CLOSED) return;
+    stop();
+    void get("/api/v1/session").catch(() => {});  // the session may have ended: then all pages say so
+    setTimeout(() => {
+      if (!portal.isOut) listen();
+    }, 5000);
   });
 }
 
@@ -137,7 +163,9 @@ export function live<T>(path: () => string | null, seconds = 15, concerns: (chan
         isAsking = false;
       }
       if (isOver) return;
-      const pause = askAgain ? 1 : state.error ? 3 : seconds;
+      // What does not answer is asked again soon; what is refused stays so for a while.
+      const isAway = state.error !== null && (state.error.status === 0 || state.error.status >= 500);
+      const pause = askAgain ? 1 : isAway ? 3 : seconds;
       askAgain = false;
       if (!document.hidden && !portal.isOut) timer = setTimeout(ask, pause * 1000);
     };
