@@ -11,6 +11,7 @@ import pytest
 from cluster import poll
 from shared import NEEDS_ROOT, Shared
 from test_attacks import ended, process_with
+from webhook_server import WebhookServer
 from wire import frame, greeting, protocol
 
 MINKE_ONLY = True
@@ -395,3 +396,72 @@ def test_an_entry_stays_for_jobs_alone(staging):
     assert own.exists()
     alice.python("open('data', 'w').write('x')")
     assert "no directory of a job" in alice.python(ASKS, staging.home / "tmp", alice.work / "data", own).stdout
+
+
+# ---- web hooks -----------------------------------------------------------------------------------------
+
+@pytest.fixture(scope="module")
+def hooking():
+    one = Shared(tables="[mail]\nwebhooks = [\"localhost\"]\nretry = 1\n")
+    one.hooks = WebhookServer()
+    yield one
+    one.close()
+    one.hooks.close()
+
+
+def named_hooks(user) -> pathlib.Path:
+    """The file of a user's web hooks, which is not there yet."""
+    file = user.work / ".config" / "minke" / "webhooks.toml"
+    user.run("mkdir", "-p", file.parent, check=0)
+    user.run("rm", "-rf", file, check=0)
+    return file
+
+
+def said_of(machine, job: int) -> str:
+    def lines() -> list[str]:
+        return [line for line in (machine.home / "minked.log").read_text().splitlines()
+                if f"mail to chat@webhook about job {job} " in line]
+    poll(lines, 60, "the log")
+    return lines()[0]
+
+
+def test_a_web_hook_is_asked_for_as_its_owner(hooking):
+    alice, hooks = hooking.alice, hooking.hooks
+    file = named_hooks(alice)
+    alice.python(f"open({str(file)!r}, 'w').write('chat = \"http://localhost:{hooks.port}/alice\"')")
+    alice.run("chmod", "600", file, check=0)
+    job = alice.submit("true", "--mail-type=END", "--mail-user=chat@webhook")
+    assert said_of(hooking, job).endswith(" was sent")
+    [(path, document, uid)] = hooks.got
+    assert (path, document["user"]) == ("/alice", alice.name) and uid in (alice.uid, None)
+    # The same name of another user leads to that user's own file.
+    other = hooking.bob.submit("true", "--mail-type=END", "--mail-user=chat@webhook")
+    assert "cannot be read: " in said_of(hooking, other) and len(hooks.got) == 1
+
+
+@pytest.mark.parametrize("trick", ["a link to root's file", "a pipe", "a directory", "an endless file"])
+def test_a_file_of_web_hooks_reaches_none_of_roots(hooking, trick):
+    alice, hooks = hooking.alice, hooking.hooks
+    secret = hooking.directory / "roots.toml"
+    secret.write_text(f'chat = "http://localhost:{hooks.port}/secret"\n')
+    secret.chmod(0o600)
+    file = named_hooks(alice)
+    make = {"a link to root's file": ("ln", "-s", secret), "a pipe": ("mkfifo",), "a directory": ("mkdir",),
+            "an endless file": ("ln", "-s", "/dev/zero")}[trick]
+    alice.run(*make, file, check=0)
+    job = alice.submit("true", "--mail-type=END", "--mail-user=chat@webhook")
+    assert "was sent" not in said_of(hooking, job)
+    assert "/secret" not in [path for path, *_ in hooks.got]
+    named_hooks(alice)
+
+
+def test_a_slow_web_hook_delays_nobody_elses(hooking):
+    alice, bob, hooks = hooking.alice, hooking.bob, hooking.hooks
+    alice.run("mkfifo", named_hooks(alice), check=0)  # nobody writes to it
+    own = named_hooks(bob)
+    bob.python(f"open({str(own)!r}, 'w').write('chat = \"http://localhost:{hooks.port}/bob\"')")
+    for _ in range(3):
+        alice.submit("true", "--mail-type=END", "--mail-user=chat@webhook")
+    bob.submit("true", "--mail-type=END", "--mail-user=chat@webhook")
+    poll(lambda: "/bob" in [path for path, *_ in hooks.got], 60, "bob's web hook")
+    named_hooks(alice)

@@ -10,6 +10,7 @@ import time
 import pytest
 
 from cluster import Machine, Ports, poll
+from webhook_server import WebhookServer
 
 aiosmtpd_controller = pytest.importorskip("aiosmtpd.controller", reason="Debian's python3-aiosmtpd is not installed")
 from aiosmtpd.smtp import AuthResult  # noqa: E402
@@ -369,7 +370,72 @@ def test_mailprog_of_slurm_conf(new_cluster, tmp_path):
     assert not any(line.startswith("~") for line in began[3:] + failed[3:])
 
 
+@pytest.fixture
+def hooks():
+    made = WebhookServer({"/busy": [503, 503], "/gone": [404], "/moved": [302]})
+    yield made
+    made.close()
+
+
+def with_webhooks(new_cluster, tmp_path, words: str, names: dict, more: str = ""):
+    """A cluster that sends to web hooks, and the file with their names in a home of its own."""
+    file = tmp_path / ".config" / "minke" / "webhooks.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text("".join(f'{name} = "{address}"\n' for name, address in names.items()))
+    cluster = new_cluster("c", Machine(extra=f"[mail]\nwebhooks = {words}\nretry = 1\n" + more))
+    cluster.environment["HOME"] = str(tmp_path)
+    return cluster
+
+
+def test_web_hooks_are_told_while_nobody_waits(new_cluster, tmp_path, hooks):
+    cluster = with_webhooks(new_cluster, tmp_path, '"any"', {"chat": f"{hooks.address}/chat", "busy": f"{hooks.address}/busy"})
+    job = cluster.submit("exit 3", "--mail-type=FAIL", "--mail-user=chat@webhook", "--job-name=train")
+    [(path, document, _)] = hooks.wait(1)
+    assert path == "/chat" and document["text"] == document["content"]
+    assert document["text"].startswith(f"Slurm Job_id={job} Name=train Failed, Run time 00:0") and document["text"].endswith("ExitCode 3")
+    assert {key: document[key] for key in ("event", "job", "name", "state", "exit_status")} == {
+        "event": "FAIL", "job": str(job), "name": "train", "state": "FAILED", "exit_status": 3}
+    assert "webhook" not in str(document) and hooks.address not in cluster.run("scontrol", "show", "job", job).stdout
+    # Each of several is tried again alone.
+    both = cluster.submit("true", "--mail-type=END", "--mail-user=chat@webhook,busy@webhook")
+    hooks.wait(5)
+    assert sorted(path for path, *_ in hooks.got[1:]) == ["/busy", "/busy", "/busy", "/chat"]
+    poll(lambda: f"mail to busy@webhook about job {both} was sent" in log(cluster), 30, "the log")
+
+
+@pytest.mark.parametrize("words, name, reason", [
+    ('"public"', "chat", 'its host has no public address, and [mail] webhooks is "public"'),
+    ('"hooks.example.org"', "chat", "[mail] webhooks does not name the host 127.0.0.1"),
+    ('"any"', "phone", 'webhooks.toml has no phone = "https://…"'), ('"any"', "gone", "it answered 404"),
+    ('"any"', "moved", "it answered 302"), ('"any"', "file", "a web hook is http://HOST/… or https://HOST/…")])
+def test_web_hooks_that_are_refused(new_cluster, tmp_path, hooks, words, name, reason):
+    cluster = with_webhooks(new_cluster, tmp_path, words, {"chat": f"{hooks.address}/chat", "gone": f"{hooks.address}/gone",
+                                                           "moved": f"{hooks.address}/moved", "file": "file:///etc/passwd"})
+    job = cluster.submit("true", "--mail-type=END", f"--mail-user={name}@webhook")
+    poll(lambda: f"mail to {name}@webhook about job {job} was refused: " in log(cluster), 60, "the log")
+    assert reason in log(cluster)
+    assert [path for path, *_ in hooks.got] == [f"/{name}"] * (name in ("gone", "moved"))
+
+
+def test_a_named_host_may_be_inside(new_cluster, tmp_path, hooks):
+    cluster = with_webhooks(new_cluster, tmp_path, '["hooks.example.org", "localhost"]', {"chat": f"http://localhost:{hooks.port}/in"})
+    cluster.submit("true", "--mail-type=END", "--mail-user=chat@webhook")
+    assert hooks.wait(1)[0][0] == "/in"
+
+
+def test_who_asks_for_a_web_hook_where_there_are_none_is_told(new_cluster, tmp_path, post):
+    server = post()
+    cluster = new_cluster("c", Machine(extra=mail(f"smtp://127.0.0.1:{server.port}")))
+    assert "nothing will be sent to chat@webhook" in cluster.run("sbatch", "--mail-type=END", "--mail-user=chat@webhook,me",
+                                                                 "--wrap=true", check=0).stderr
+    assert server.wait(1)[0]["To"] == "me@example.org"
+    alone = with_webhooks(lambda _, machine: new_cluster("d", machine), tmp_path, '"any"', {})
+    assert "no mail will be sent to me:" in alone.run("sbatch", "--mail-type=END", "--mail-user=me", "--wrap=true", check=0).stderr
+    assert "write --mail-user=NAME@webhook" in alone.run("sbatch", "--mail-type=END", "--wrap=true", check=0).stderr
+
+
 @pytest.mark.parametrize("text, problem", [
+    ("webhooks = 'https://a'", "a list of host names"), ("webhooks = ['any', 'a.org']", "stand alone"), ("webhooks = 'none'", "or webhooks"),
     ("server = 'smtp://a'\nprogram = '/b'", "program or server"), ("", "program or server"),
     ("server = 'http://a'", "smtp://HOST:PORT"), ("program = 'sendmail'", "absolute path"),
     ("server = 'smtp://a'\ntls = 'maybe'", "required, if-offered or none"), ("servre = 'smtp://a'", "servre is not known")])

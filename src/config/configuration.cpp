@@ -22,6 +22,7 @@
 #include "config/slurm_conf.h"
 #include "config/storage.h"
 #include "config/table.h"
+#include "config/webhooks.h"
 #include "model/cluster.pb.h"
 #include "model/job_terms.pb.h"
 #include "model/mail.pb.h"
@@ -86,8 +87,12 @@ void read_mail(Table& table, Configuration& config) {
   table.number("max_per_hour", 1, 1000000, [&](int64_t v) { mail.max_per_hour = static_cast<uint32_t>(v); });
   table.number("retry", 1, 3600, [&](int64_t v) { mail.retry_seconds = static_cast<uint32_t>(v); });
   table.number("give_up", 1, 720, [&](int64_t v) { mail.give_up_hours = static_cast<uint32_t>(v); });
-  if (table.finish() && settings.program().empty() == settings.server().empty())
-    table.fail(table.table(), "[mail]", "needs program or server, one of them");
+  WebhookRules webhooks;
+  table.texts("webhooks", [&](const std::string& word) { return add_webhook_rule(webhooks, word); });
+  mail.webhooks = webhooks.reach != WebhookRules::Reach::kNone;
+  const bool has_both = !settings.program().empty() && !settings.server().empty();
+  if (table.finish() && (has_both || (!mail.webhooks && !mail.has_mail())))
+    table.fail(table.table(), "[mail]", "needs program or server, one of them, or webhooks");
   config.mail_domain = settings.domain();
   config.mail = std::move(mail);
 }

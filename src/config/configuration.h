@@ -37,6 +37,11 @@ struct MailConfiguration {
   uint32_t max_per_hour = 100;  // messages to one user
   uint32_t retry_seconds = 60;  // before the second try; each further one waits twice as long
   uint32_t give_up_hours = 72;
+  bool webhooks = false;  // whether messages go to web hooks at all; the mailer reads where to
+
+  bool has_mail() const {
+    return !settings.program().empty() || !settings.server().empty() || !settings.mail_program().empty();
+  }
 };
 
 // [gpus]

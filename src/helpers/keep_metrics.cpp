@@ -93,7 +93,8 @@ int metric_keeper(const std::string& home) {
     for (const api::AccountedJob* one : found->records) {
       if (one->job().job_id() != *id || one->job().metrics_size() != 0) continue;
       const auto rights = os::rights_of(one->job().uid(), one->job().gid());
-      (void)os::run_in_child(rights, {.time = kMostTime}, [&](int) {
+      (void)os::run_in_child(rights, {.time = kMostTime}, [&](int answer) {
+        if (!os::keep_only(answer)) return 1;
         keep_as_owner(one->job());
         return 0;
       });

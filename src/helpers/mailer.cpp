@@ -11,6 +11,7 @@
 #include <ctime>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "api/accounting.pb.h"
 #include "config/helper_settings.h"
@@ -20,12 +21,14 @@
 #include "helpers/mail/compose.h"
 #include "helpers/mail/mime.h"
 #include "helpers/mail/send.h"
+#include "helpers/mail/webhook.h"
 #include "helpers/programs.h"
 #include "model/job_record.pb.h"
 #include "model/job_state.pb.h"
 #include "model/mail.pb.h"
 #include "os/minke_home.h"
 #include "os/user_files.h"
+#include "text/mail_address.h"
 #include "text/number.h"
 #include "text/state.h"
 #include "view/output.h"
@@ -106,8 +109,15 @@ void find_log(MailContents& mail) {
   }
 }
 
-void handle(const model::MailMessage& message, const model::MailSettings& settings, engine::Engine& cluster,
-            MailSender& sender) {
+void report(uint64_t id, const DeliveryOutcome& outcome) {
+  report(id,
+         outcome.delivery == Delivery::kSent      ? "sent"
+         : outcome.delivery == Delivery::kRefused ? "refused"
+                                                  : "later",
+         outcome.reason);
+}
+
+MailContents contents_of(const model::MailMessage& message, const model::MailSettings& settings) {
   MailContents mail;
   mail.message = message;
   mail.settings = settings;
@@ -115,6 +125,14 @@ void handle(const model::MailMessage& message, const model::MailSettings& settin
   char host[256] = "localhost";
   ::gethostname(host, sizeof host - 1);
   mail.host = header_text(host);
+  return mail;
+}
+
+void handle(const model::MailMessage& message, const model::MailSettings& settings, engine::Engine& cluster,
+            MailSender& sender) {
+  if (settings.program().empty() && settings.server().empty() && settings.mail_program().empty())
+    return report(message.id(), "refused", "[mail] has neither program nor server");
+  MailContents mail = contents_of(message, settings);
   if (message.event() != model::MAIL_SUPPRESSED) {
     if (const Status found = find_job(cluster, mail); !found)
       return report(message.id(), "later", header_text(found.error().message));
@@ -122,12 +140,50 @@ void handle(const model::MailMessage& message, const model::MailSettings& settin
   }
   auto ready = compose_mail(mail);
   if (!ready) return report(message.id(), "refused", ready.error().message);
-  const DeliveryOutcome outcome = sender.send(*ready);
-  report(message.id(),
-         outcome.delivery == Delivery::kSent      ? "sent"
-         : outcome.delivery == Delivery::kRefused ? "refused"
-                                                  : "later",
-         outcome.reason);
+  report(message.id(), sender.send(*ready));
+}
+
+// The messages to web hooks, with what they say. They leave before mail does: their processes are copies of
+// this one, which has read no password of a mail server yet.
+std::vector<Webhook> webhooks_of(const model::MailBatch& batch, engine::Engine& cluster) {
+  std::vector<Webhook> hooks;
+  for (const model::MailMessage& message : batch.messages()) {
+    const auto name = text::webhook_name(message.to());
+    if (!name) continue;
+    MailContents mail = contents_of(message, batch.settings());
+    if (message.event() != model::MAIL_SUPPRESSED) {
+      if (const Status found = find_job(cluster, mail); !found) {
+        report(message.id(), "later", header_text(found.error().message));
+        continue;
+      }
+    }
+    hooks.push_back({message.id(), message.uid(), message.gid(), *name, webhook_body(mail)});
+  }
+  return hooks;
+}
+
+int send_mail(const model::MailBatch& batch, const config::HelperSettings& settings, bool shared,
+              engine::Engine& cluster) {
+  std::optional<os::Rights> rights;
+  std::optional<Error> problem;
+  if (shared) {
+    auto found = mail_program_rights(settings.mail_run_as);
+    if (found) {
+      rights = std::move(*found);
+    } else {
+      problem = found.error();
+    }
+  }
+  const auto sender = make_mail_sender(batch.settings(), rights);
+  for (const model::MailMessage& message : batch.messages()) {
+    if (text::webhook_name(message.to())) continue;
+    if (problem) {
+      report(message.id(), "later", header_text(problem->message));
+    } else {
+      handle(message, batch.settings(), cluster, *sender);
+    }
+  }
+  return problem ? 1 : 0;
 }
 
 }  // namespace
@@ -142,20 +198,14 @@ int mailer(const std::string& home, const std::string& configuration) {
   }
   const auto cluster = engine::open(engine::Start::kNever);
   if (!cluster) return 1;
-  std::optional<os::Rights> rights;
-  if (os::is_shared(home)) {
-    auto found = mail_program_rights(config::read_helper_settings(configuration).mail_run_as);
-    if (!found) {
-      for (const model::MailMessage& message : batch.messages())
-        report(message.id(), "later", header_text(found.error().message));
-      return 1;
-    }
-    rights = std::move(*found);
-  }
-  const auto sender = make_mail_sender(batch.settings(), rights);
-  for (const model::MailMessage& message : batch.messages())
-    handle(message, batch.settings(), **cluster, *sender);
-  return 0;
+  const config::HelperSettings settings = config::read_helper_settings(configuration);
+  const bool shared = os::is_shared(home);
+  WebhookSenders senders(settings.webhooks, shared,
+                         [](uint64_t id, const DeliveryOutcome& outcome) { report(id, outcome); });
+  senders.start(webhooks_of(batch, **cluster));
+  const int status = send_mail(batch, settings, shared, **cluster);
+  senders.wait();
+  return status;
 }
 
 }  // namespace minke::helpers

@@ -103,6 +103,16 @@ bool become_in_child(const std::optional<Rights>& rights, pid_t parent) {
   return ::getppid() == parent;
 }
 
+bool keep_only(int answer) {
+  const int nothing = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  if (nothing < 0 || answer <= STDERR_FILENO) return false;
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (::dup2(nothing, stream) < 0) return false;
+  const auto kept = static_cast<unsigned>(answer);
+  const bool closed_below = kept == 3 || ::close_range(3, kept - 1, 0) == 0;
+  return closed_below && ::close_range(kept + 1, ~0U, 0) == 0;
+}
+
 Result<int> wait_or_kill(pid_t child, Clock::time_point deadline) {
   if (const auto status = wait_until(child, deadline)) return exit_code_of(*status);
   // It has not been reaped, so the number is still its own, and its group's.

@@ -46,6 +46,11 @@ struct ChildOutcome {
 Result<ChildOutcome> run_in_child(const std::optional<Rights>& rights, const ChildLimits& limits,
                                   const std::function<int(int answer)>& work);
 
+// For the work of run_in_child: closes all descriptors but the answer's, and has none of the standard streams
+// lead anywhere, so that what reads a stranger's bytes holds nothing of root's (a connection to the daemon, a
+// log). If it returns false, the child must end at once.
+bool keep_only(int answer);
+
 // Returns the exit code of a child. At the deadline, or if it is
 // stopped, kills it, with the group that it leads, if it leads one.
 // Fails with ETIMEDOUT then.

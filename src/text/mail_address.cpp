@@ -63,6 +63,28 @@ Result<std::vector<std::string>> parse_mail_addresses(std::string_view list) {
   return out;
 }
 
+std::optional<std::string> webhook_name(std::string_view address) {
+  constexpr std::string_view kHost = "@webhook";
+  if (!address.ends_with(kHost) || !is_mail_address(address)) return std::nullopt;
+  return std::string(address.substr(0, address.size() - kHost.size()));
+}
+
+std::vector<std::string> addresses_apart(const std::string& list) {
+  const auto addresses = parse_mail_addresses(list);
+  if (!addresses || addresses->size() == 1) return {list};
+  std::string mail;
+  std::vector<std::string> apart;
+  for (const std::string& one : *addresses) {
+    if (webhook_name(one)) {
+      apart.push_back(one);
+    } else {
+      mail.append(mail.empty() ? "" : ",").append(one);
+    }
+  }
+  if (!mail.empty()) apart.insert(apart.begin(), mail);
+  return apart;
+}
+
 Status check_mail_user(std::string_view list) {
   if (list.size() > kMostListBytes) return failure("a list of mail addresses has 1024 characters at most");
   size_t begin = 0;

@@ -7,6 +7,7 @@
 // to what it returns. Pure; any thread.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,14 @@ bool is_mail_address(std::string_view address);
 // The addresses of a list with commas; blanks around them and empty ones do not count. Fails on a malformed
 // address, an empty list, and too many.
 Result<std::vector<std::string>> parse_mail_addresses(std::string_view list);
+
+// "chat" of "chat@webhook": a web hook of the user's own, by its name (config/webhooks.h). Nothing for any
+// other address.
+std::optional<std::string> webhook_name(std::string_view address);
+
+// The addresses of a list, as they are sent to apart: all mail addresses together, and each web hook by
+// itself, so that one that fails is tried again alone. A list that cannot be read comes back as it is.
+std::vector<std::string> addresses_apart(const std::string& list);
 
 // Checks --mail-user: one line of at most 1024 bytes; no word may begin as an option, a command, a file or a
 // folder does, or have a slash, bar, backslash, backquote or semicolon. The error names the word.

@@ -41,6 +41,19 @@ TEST(MailAddress, ListsAreBounded) {
   EXPECT_EQ(parse_mail_addresses("\x1b[31m").error().message.find('\x1b'), std::string::npos);
 }
 
+TEST(MailAddress, WebHooksAreSentToApart) {
+  EXPECT_EQ(webhook_name("chat@webhook"), "chat");
+  for (const char* none :
+       {"chat", "@webhook", "chat@webhook.org", "chat@webhooks", "a|b@webhook", "-f@webhook", ""})
+    EXPECT_FALSE(webhook_name(none)) << none;
+  using List = std::vector<std::string>;
+  EXPECT_EQ(addresses_apart("me"), List{"me"});
+  EXPECT_EQ(addresses_apart("me, you@x"), List{"me,you@x"});
+  EXPECT_EQ(addresses_apart("a@webhook,me,b@webhook,you"), (List{"me,you", "a@webhook", "b@webhook"}));
+  EXPECT_EQ(addresses_apart("a@webhook,b@webhook"), (List{"a@webhook", "b@webhook"}));
+  EXPECT_EQ(addresses_apart("|x,a@webhook"), List{"|x,a@webhook"});
+}
+
 TEST(MailAddress, AJobIsRefusedForWhatCouldDoHarmAlone) {
   for (const char* text : {"", "me@example.org", "a,b@c", "<Your Email>", "<your_email>", "$USER@example.org",
                            "m\xc3\xbc@x.org", "me@x, you@y", "(me)"})

@@ -1,6 +1,5 @@
 #include "helpers/mail/send.h"
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pwd.h>
@@ -15,11 +14,7 @@
 #include <utility>
 #include <vector>
 
-#if __has_include(<curl/curl.h>)
-#include <curl/curl.h>
-#define MINKE_HAS_CURL 1
-#endif
-
+#include "helpers/mail/curl_library.h"
 #include "helpers/mail/mime.h"
 #include "model/mail.pb.h"
 #include "os/fd.h"
@@ -173,26 +168,6 @@ class MailProgSender : public MailSender {
 
 #ifdef MINKE_HAS_CURL
 
-struct Curl {
-  decltype(&curl_easy_init) init = nullptr;
-  decltype(&curl_easy_setopt) set = nullptr;
-  decltype(&curl_easy_perform) perform = nullptr;
-  decltype(&curl_easy_getinfo) get = nullptr;
-  decltype(&curl_easy_cleanup) cleanup = nullptr;
-  decltype(&curl_slist_append) append = nullptr;
-  decltype(&curl_slist_free_all) free_list = nullptr;
-
-  bool load(void* library) {
-    const auto one = [&](auto& function, const char* name) {
-      function = reinterpret_cast<std::decay_t<decltype(function)>>(::dlsym(library, name));
-      return function != nullptr;
-    };
-    return one(init, "curl_easy_init") && one(set, "curl_easy_setopt") && one(perform, "curl_easy_perform") &&
-           one(get, "curl_easy_getinfo") && one(cleanup, "curl_easy_cleanup") &&
-           one(append, "curl_slist_append") && one(free_list, "curl_slist_free_all");
-  }
-};
-
 size_t read_part(char* buffer, size_t size, size_t count, void* rest) {
   auto& text = *static_cast<std::string_view*>(rest);
   const size_t length = std::min(size * count, text.size());
@@ -219,9 +194,7 @@ long tls_of(const model::MailSettings& settings) {
 class SmtpSender : public MailSender {
  public:
   explicit SmtpSender(const model::MailSettings& settings) : settings_(settings) {
-    void* library = ::dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr) library = ::dlopen("libcurl-gnutls.so.4", RTLD_NOW | RTLD_LOCAL);
-    if (library != nullptr && curl_.load(library)) handle_ = curl_.init();
+    if (curl_.load()) handle_ = curl_.init();
   }
   ~SmtpSender() override {
     if (handle_ != nullptr) curl_.cleanup(handle_);
@@ -291,7 +264,7 @@ class SmtpSender : public MailSender {
   }
 
   const model::MailSettings settings_;
-  Curl curl_;
+  CurlLibrary curl_;
   CURL* handle_ = nullptr;
   std::string password_;
 };

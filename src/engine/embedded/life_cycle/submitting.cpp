@@ -85,6 +85,19 @@ std::string first_of(const std::string& list) {
   return list.substr(0, list.find(','));
 }
 
+// Notes addresses of a kind to which this cluster sends nothing.
+void note_unreachable(const std::vector<std::string>& addresses, const config::MailConfiguration& mail,
+                      api::SubmitReply& answer) {
+  for (const std::string& one : addresses) {
+    if (text::webhook_name(one) && !mail.webhooks)
+      answer.add_notes("nothing will be sent to " + one +
+                       ": [mail] of minke.toml has no webhooks = \"public\"");
+    if (!text::webhook_name(one) && !mail.has_mail())
+      answer.add_notes("no mail will be sent to " + one +
+                       ": [mail] of minke.toml has neither program nor server");
+  }
+}
+
 }  // namespace
 
 Result<JobSpec> Submitting::complete_spec(const JobSpec& given) const {
@@ -438,9 +451,13 @@ void Submitting::add_notes(const Job& job, api::SubmitReply& answer) const {
   const JobSpec spec = job.submission->spec();
   if (job.submission->mail_types != 0 && !core_.mail->configured())
     answer.add_notes("no mail will be sent: there is no [mail] in minke.toml");
+  if (job.submission->mail_types != 0 && core_.mail->configured() && spec.mail_user().empty() &&
+      !core_.config.mail->has_mail())
+    answer.add_notes("no mail will be sent: [mail] has webhooks alone; write --mail-user=NAME@webhook");
   if (job.submission->mail_types != 0 && core_.mail->configured() && !spec.mail_user().empty()) {
     const auto addresses = text::parse_mail_addresses(spec.mail_user());
     if (!addresses) answer.add_notes("no mail will be sent: " + addresses.error().message);
+    if (addresses) note_unreachable(*addresses, *core_.config.mail, answer);
   }
   if (job.submission->interactive && in_down_partition(spec))
     answer.add_notes(std::string(slurm_error_text(kPartitionDown)));

@@ -18,6 +18,7 @@
 #include "os/read_lines.h"
 #include "store/loaded_rows.h"
 #include "store/tables.h"
+#include "text/mail_address.h"
 
 namespace minke::engine {
 
@@ -166,6 +167,14 @@ void Mail::mark_reached(Job& job) {
 }
 
 void Mail::add(MailMessage message) {
+  for (const std::string& to : text::addresses_apart(message.to())) {
+    MailMessage one = message;
+    one.set_to(to);
+    add_one(std::move(one));
+  }
+}
+
+void Mail::add_one(MailMessage message) {
   if (message.event() != MAIL_SUPPRESSED && !within_limit(message)) return;
   message.set_id(next_id_++);
   message.set_next_attempt(message.time());

@@ -80,7 +80,8 @@ class Mail : public JobListener {
   void add_end(const Job& job);
   model::MailMessage message_about(const Job& job, model::MailEvent event) const;
   void add(const Job& job, model::MailEvent event);
-  void add(model::MailMessage message);
+  void add(model::MailMessage message);  // to each kind of address apart
+  void add_one(model::MailMessage message);
   bool within_limit(const model::MailMessage& message);
   void tell_suppressed();
   void store(const model::MailMessage& message);
