@@ -252,7 +252,7 @@ def test_who_has_no_account_is_told_how_to_get_one(tmp_path):
 def test_an_example_is_neither_the_command_again_nor_its_help(cluster):
     """Each command that lacks words shows one that has them."""
     for command in ("storage", "sweep", "self", "carry", "accounting", "data", "wheels", "software", "tail", "redo", "why", "wait",
-                    "backup", "completion", "pack", "cp", "sync", "restore", "simulate"):
+                    "backup", "completion", "pack", "cp", "restore", "simulate"):
         done = cluster.run("minke", command)
         assert done.returncode != 0, command
         example = re.search(r"^For example: (.*)$", done.stderr, re.M)
@@ -262,7 +262,7 @@ def test_an_example_is_neither_the_command_again_nor_its_help(cluster):
 
 def test_messages_fit_a_terminal_and_have_no_colour_in_pipes(cluster):
     topics = ["minke help " + topic for topic in "submit look why stop arrays gpus data python setup".split()]
-    for command in ("minke", "minke help", "minke jobs", "minke top --once", *topics):
+    for command in ("minke", "minke help", "minke jobs", *topics):
         done = cluster.run(*command.split(), env={"COLUMNS": "80"})
         assert "\033" not in done.stdout + done.stderr, command
         assert max(map(len, done.stdout.splitlines() or [""])) <= 80, (command, done.stdout)
