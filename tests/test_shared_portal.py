@@ -173,6 +173,28 @@ def test_each_acts_with_his_own_rights(shared, portal):
     assert len(portal.workers(shared.alice)) == 1
 
 
+def test_operators_see_what_others_changed(shared, portal):
+    alice, bob, otto = (portal.log_in(one) for one in (shared.alice, shared.bob, shared.otto))
+    job = alice.ask("/api/v1/jobs", "POST", {"script": "#!/bin/bash\nexec sleep 600\n", "options": ["--time=5"]})["job_id"]
+    alice.ask("/api/v1/jobs", "POST", {"script": "#!/bin/bash\ntrue\n", "options": [], "test": True})
+    bob.ask(f"/api/v1/jobs/{job}/cancel", "POST", status=None)
+    alice.ask(f"/api/v1/jobs/{job}/cancel", "POST")
+
+    def told(visitor):
+        return sorted((line["user"], line["to"], line["more"]) for line in visitor.ask("/api/v1/log")["lines"]
+                      if line["what"] == "portal" and (f"/{job}/" in line["to"] or line["to"] == "POST /api/v1/jobs" and line["more"] == "200"))
+    by_alice = [(shared.alice.name, "POST /api/v1/jobs", "200"), (shared.alice.name, f"POST /api/v1/jobs/{job}/cancel", "200")]
+    seen = told(otto)
+    refused, = [line for line in seen if line[0] == shared.bob.name]
+    assert refused[1] == f"POST /api/v1/jobs/{job}/cancel" and refused[2] != "200"
+    assert [line for line in seen if line in by_alice][-1] == by_alice[1] and by_alice[0] in seen
+    assert len([line for line in told(alice) if line == by_alice[1]]) == 1 and not [line for line in told(alice) if line[0] != shared.alice.name]
+    assert told(bob) == [refused]
+    log = shared.home / "portal.log"
+    assert (log.stat().st_uid, log.stat().st_gid, log.stat().st_mode & 0o777) == (0, shared.otto.groups[0], 0o640)
+    assert shared.alice.run("cat", log).returncode != 0 and shared.alice.name in shared.otto.run("cat", log, check=0).stdout
+
+
 def test_the_front_has_no_rights(shared, portal):
     portal.log_in(shared.alice).ask("/api/v1/cluster")
     of_root = [command for uid, command in portal.processes().values() if uid == 0]

@@ -60,10 +60,11 @@ PortalSettings load_portal_settings(const std::string& path) {
   PortalSettings settings;
   if (path.empty() || path.ends_with(".conf")) return settings;
   const auto text = os::read_file(path, kMaxFileBytes);
-  if (!text || text->find("portal") == std::string::npos) return settings;
+  if (!text) return settings;
   const toml::parse_result parsed = toml::parse(*text, path);
   if (!parsed) return settings;
   Table table(parsed.table(), path, "minke.toml");
+  table.text("operators", settings.operators);
   table.sub_table("portal", [&](Table& section) { read_portal_settings(section, settings); });
   return settings;
 }

@@ -18,6 +18,7 @@ struct PortalSettings {
   clusters::Costs costs;
   bool has_own_costs = false;                     // of the site's own; else those of Narval
   std::string app_directory = "/etc/minke/apps";  // the site's interactive applications, a directory each
+  std::string operators;  // of the whole file: the group of users who operate the cluster; empty: root alone
 };
 
 void check_portal_settings(Table& section);  // load_portal_settings() is for the portal, which needs them

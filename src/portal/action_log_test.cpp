@@ -1,5 +1,6 @@
 #include "portal/action_log.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -44,6 +45,17 @@ TEST_F(ActionLog, IsBounded) {
   for (const auto& one : std::filesystem::directory_iterator(place_ / "minke")) bytes += one.file_size();
   EXPECT_LT(bytes, 600u * 1024);
   EXPECT_EQ(actions_logged(5)[0].time, 19999);
+}
+
+TEST_F(ActionLog, OfAllIsBoundedAndKeepsTheNewest) {
+  const std::string file = place_ / "portal.log";
+  const os::UniqueFd log(::open(file.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0600));
+  for (int i = 0; i < 20000; ++i) log_shared_action(log.get(), {i, "ada", std::string(1000, 'x'), 200});
+  EXPECT_LT(std::filesystem::file_size(file), 5u << 20);
+  const auto all = shared_actions_logged(file, 20000);
+  ASSERT_GT(all.size(), 3000u);
+  for (size_t i = 0; i < all.size(); ++i) EXPECT_EQ(all[i].time, 19999 - static_cast<int64_t>(i));
+  EXPECT_TRUE(shared_actions_logged(place_ / "none", 10).empty());
 }
 
 }  // namespace

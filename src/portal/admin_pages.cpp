@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <ctime>
 
 #include "api/accounting.pb.h"
@@ -157,6 +158,24 @@ Json done_json(int64_t time, const std::string& user, std::string_view what, con
           {"job_id", job_id}};
 }
 
+// One's own, and, as the operators of a shared cluster may know it, what others changed at its portal.
+std::vector<LoggedAction> portal_actions() {
+  constexpr int64_t kOfOneRequest = 2;  // s between the two logs that have it
+  const std::string home = os::minke_home_path();
+  std::vector<LoggedAction> all;
+  if (os::is_shared(home)) all = shared_actions_logged(shared_log_file(home), kMostRows);
+  const size_t shared = all.size();
+  for (LoggedAction& own : actions_logged(kMostRows)) {
+    const bool is_there =
+        std::any_of(all.begin(), all.begin() + static_cast<ptrdiff_t>(shared), [&](auto& one) {
+          return one.user == own.user && one.what == own.what && one.status == own.status &&
+                 std::abs(one.time - own.time) <= kOfOneRequest;
+        });
+    if (!is_there) all.push_back(std::move(own));
+  }
+  return all;
+}
+
 // What the record knows: who cancelled whose job, and who took nodes out of use.
 Status add_recorded(Call& call, int64_t since, Json& lines) {
   const auto nodes = engine::fetch_nodes(call.cluster);
@@ -296,7 +315,7 @@ Result<Reply> write_note(Call& call) {
 Result<Reply> show_log(Call& call) {
   const int64_t now = std::time(nullptr), since = now - call.number("days", 7) * kDay;
   Json lines = Json::array();
-  for (const LoggedAction& one : actions_logged(kMostRows))
+  for (const LoggedAction& one : portal_actions())
     if (one.time >= since)
       lines.push_back(done_json(one.time, one.user, "portal", one.what, std::to_string(one.status), 0));
   if (const Status added = add_recorded(call, since, lines); !added) return failure(added.error());

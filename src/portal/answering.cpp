@@ -31,15 +31,19 @@ void make_small(Reply& reply) {
   reply.is_compressed = true;
 }
 
-// What a test of a script comes to is no change.
 void note_change(const Request& request, const Reply& reply, const Desk& desk) {
-  if (request.method == "GET" || reply.body.starts_with(R"({"job_id":0,)")) return;
-  std::string what = request.method + " ";
-  for (const std::string& segment : request.segments) what += "/" + segment;
-  log_action({std::time(nullptr), desk.user(), std::move(what), reply.status});
+  const std::string what = change_in_words(request, reply);
+  if (!what.empty()) log_action({std::time(nullptr), desk.user(), what, reply.status});
 }
 
 }  // namespace
+
+std::string change_in_words(const Request& request, const Reply& reply) {
+  if (request.method == "GET" || reply.body.starts_with(R"({"job_id":0,)")) return {};
+  std::string what = request.method + " ";
+  for (const std::string& segment : request.segments) what += "/" + segment;
+  return what;
+}
 
 bool is_api(const Request& request) {
   if (request.segments.empty()) return false;

@@ -3,6 +3,8 @@
 // of a shared one does. Blocking; a worker's thread.
 #pragma once
 
+#include <string>
+
 #include "base/result.h"
 #include "portal/message.h"
 #include "portal/routes.h"
@@ -15,6 +17,9 @@ class Desk;
 inline constexpr char kPublicVariable[] = "MINKE_PORTAL_PUBLIC";
 
 bool is_api(const Request& request);
+
+// "POST /api/v1/jobs/12/cancel"; empty: it changed nothing, as a test of a script.
+std::string change_in_words(const Request& request, const Reply& reply);
 
 // For an address that is in no table.
 Reply reply_without_route(const Request& request, const Match& match);

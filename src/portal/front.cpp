@@ -8,6 +8,7 @@
 
 #include "base/version.h"
 #include "os/pass_descriptors.h"
+#include "portal/action_log.h"
 #include "portal/answering.h"
 #include "portal/app_connection.h"
 #include "portal/app_visits.h"
@@ -267,10 +268,23 @@ class Front {
     unsigned status = 0;
     const auto session = admit(request, now, status);
     if (!session) return answer(failed_reply(match, status, session.error()));
+    if (request.method != "GET") answer = noting(request, (*session)->user, std::move(answer));
     if (match.route->answer == nullptr) return answer_own(request, match, **session, now, answer);
     Frame frame{.kind = FrameKind::kAsk};
     frame.request = std::move(request);
     people_.ask((*session)->uid, (*session)->ticket, std::move(frame), std::move(answer));
+  }
+
+  // Tells the log what comes of a request that changes something.
+  HttpServer::Answer noting(const Request& request, const std::string& user,
+                            HttpServer::Answer answer) const {
+    Request head{.method = request.method, .segments = request.segments};
+    return
+        [log = options_.action_log, head = std::move(head), user, answer = std::move(answer)](Reply reply) {
+          const std::string what = change_in_words(head, reply);
+          if (!what.empty()) log_shared_action(log, {std::time(nullptr), user, what, reply.status});
+          answer(std::move(reply));
+        };
   }
 
   void ask_public(Request request, HttpServer::Answer answer) {

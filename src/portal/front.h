@@ -22,6 +22,7 @@ struct FrontOptions {
   bool is_secure = false;          // they use https, here or at the proxy before it
   OidcSettings oidc = {};          // people log in by it, where it has an issuer
   bool is_behind_proxy = false;    // whose X-Forwarded-For tells who asks
+  int action_log = -1;             // where to write who changed what (action_log.h)
 };
 
 // Serves at a socket that listens already, until a signal, or the door ends. Without `tls` it speaks plain

@@ -1,6 +1,7 @@
 #include "portal/shared.h"
 
 #include <arpa/inet.h>
+#include <grp.h>
 #include <netdb.h>
 #include <pwd.h>
 #include <signal.h>
@@ -19,6 +20,7 @@
 #include "os/files.h"
 #include "os/log.h"
 #include "os/minke_home.h"
+#include "portal/action_log.h"
 #include "portal/door.h"
 #include "portal/front.h"
 #include "portal/tls.h"
@@ -80,6 +82,17 @@ uint16_t port_of(int listener) {
                                          : reinterpret_cast<sockaddr_in*>(&own)->sin_port);
 }
 
+// Of a shared cluster of Minke's. Without it there are the logs of each.
+os::UniqueFd action_log_for(const std::string& operators) {
+  const std::string home = os::minke_home_path();
+  if (!os::is_shared(home)) return {};
+  const group* entry = operators.empty() ? nullptr : ::getgrnam(operators.c_str());
+  os::UniqueFd log =
+      open_shared_log(shared_log_file(home), entry == nullptr ? static_cast<gid_t>(-1) : entry->gr_gid);
+  if (!log) os::log_warning(shared_log_file(home) + " cannot be written: what people change is not logged");
+  return log;
+}
+
 // In a child of its own, which keeps nothing of root's but what listens and the way to the door.
 [[noreturn]] void become_front(const FrontOptions& options, std::unique_ptr<TlsContext> tls, int listener,
                                os::UniqueFd door) {
@@ -132,14 +145,17 @@ Status run_shared_portal(const SharedOptions& options) {
         "cookies",
         EINVAL);
   if (!apps_name.empty()) std::erase(names, apps_name);
-  const bool is_public =
-      config::load_portal_settings(os::configuration_path(os::minke_home_path())).is_public;
+  const config::PortalSettings site =
+      config::load_portal_settings(os::configuration_path(os::minke_home_path()));
+  const bool is_public = site.is_public;
+  const os::UniqueFd log = action_log_for(site.operators);
   const FrontOptions of_front{.names = std::move(names),
                               .apps_name = apps_name,
                               .is_public = is_public,
                               .is_secure = !options.is_plain,
                               .oidc = options.oidc,
-                              .is_behind_proxy = !options.is_plain && !has_tls};
+                              .is_behind_proxy = !options.is_plain && !has_tls,
+                              .action_log = log.get()};
   const pid_t child = ::fork();
   if (child < 0) return failure_from_errno("fork", errno);
   if (child == 0) {

@@ -28,7 +28,7 @@ export const adminTexts = {
   "about.user": ["person", "personne"],
   "admin.log": ["Who did what", "Qui a fait quoi"],
   "admin.log.none": ["Nothing is recorded of this time.", "Rien n’est noté pour cette période."],
-  "admin.log.help": ["What was changed through this portal of yours, jobs that were cancelled, and nodes that were taken out of use, in the last 7 days.", "Ce qui a été changé par ce portail, les tâches annulées et les nœuds retirés, dans les 7 derniers jours."],
+  "admin.log.help": ["What you changed through a portal, jobs that were cancelled, and nodes that were taken out of use, in the last 7 days. Operators see what others changed at a shared portal, too.", "Ce que vous avez changé par un portail, les tâches annulées et les nœuds retirés, dans les 7 derniers jours. Les opérateurs voient aussi ce que d’autres ont changé sur un portail partagé."],
   "admin.log.time": ["When", "Quand"],
   "admin.log.user": ["Who", "Qui"],
   "admin.log.what": ["What", "Quoi"],
