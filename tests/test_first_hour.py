@@ -2,6 +2,7 @@
 import json
 import os
 import re
+import shutil
 import stat
 import subprocess
 
@@ -331,6 +332,39 @@ def test_the_program_installs_updates_and_removes_itself(cluster):
     told(cluster, "down")
     done = cluster.run(program, "self", "uninstall", env=here, check=0).stdout
     assert f"removed {program}" in done and "records and settings are still in" in done and not program.exists()
+
+
+def test_the_program_is_put_where_names_have_blanks(cluster):
+    home = cluster.work / "a home"
+    here = {"HOME": str(home), "MINKE_HOME": str(home / "the cluster")}
+    place = cluster.work / "some programs"
+    text = told(cluster, "self", "install", place, env=here)
+    assert f"in every shell: '{place}/minke' env --install" in text
+    (home / "the cluster").mkdir(parents=True)
+    done = cluster.run(place / "minke", "self", "uninstall", env=here, check=0).stdout
+    assert f"rm -r '{home}/the cluster'" in done
+
+
+@pytest.mark.skipif(subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode != 0, reason="mounts need root")
+@pytest.mark.parametrize("options, command, says", [
+    ("ro", "self update {program}", "cannot be written to by you; minke self install --to DIRECTORY puts it elsewhere"),
+    ("ro", "self uninstall", "cannot be removed by you: Read-only file system"),
+    ("full", "self update {program}", "has no room for the program; what is there is as it was")])
+def test_a_disk_that_takes_no_program(cluster, options, command, says):
+    """What was there works as before, and no shell is changed."""
+    place, home = cluster.work / f"disk {options}", cluster.work / "home of this"
+    place.mkdir(exist_ok=True)
+    home.mkdir(exist_ok=True)
+    program = shutil.which("minke", path=cluster.environment["PATH"])
+    size = os.stat(program).st_size
+    then = {"ro": "mount -o remount,ro \"$1\"", "full": "true"}[options]
+    words = command.format(program=program)
+    done = cluster.run("unshare", "-m", "sh", "-c",
+                       f'mount -t tmpfs -o size={size * 3 // 2} none "$1" && cp "$2" "$1/minke" && "$1/minke" env --install --over-slurm >/dev/null'
+                       f' && {then} && ! "$1/minke" {words} && "$1/minke" version && ls "$1"',
+                       "sh", place, program, env={"HOME": str(home), "MINKE_HOME": str(home / "c")}, check=0)
+    assert says in done.stderr and done.stdout.endswith("\nminke\n"), done.stderr + done.stdout
+    assert ">>> minke >>>" in (home / ".bashrc").read_text()
 
 
 def test_the_end_of_a_job_is_told_elsewhere(cluster):

@@ -1,5 +1,6 @@
 #include "cli/repair.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -47,7 +48,10 @@ int back_up_database(const std::string& file) {
   const auto home = own_home();
   if (!home) return complain(home.error());
   if (const Status done = store::back_up(os::database_path(*home), file); !done)
-    return complain(done.error());
+    return complain(
+        done.error().code == EEXIST
+            ? Error{EEXIST, done.error().message + "; a backup replaces nothing: choose another name"}
+            : done.error());
   std::printf("copied to %s; to go back to it: minke down, then minke backup --restore %s\n",
               text::printable(file).c_str(), text::printable(text::shell_quoted(file)).c_str());
   return 0;
@@ -56,6 +60,10 @@ int back_up_database(const std::string& file) {
 int restore_database(const std::string& file) {
   const auto home = own_home();
   if (!home) return complain(home.error());
+  struct stat status {};
+  if (::stat(file.c_str(), &status) == 0 && !S_ISREG(status.st_mode))
+    return complain(
+        Error{EINVAL, text::printable(file) + " is no file: name one that minke backup has written"});
   const auto kept_as = store::go_back_to(os::database_path(*home), file);
   if (!kept_as) return complain(kept_as.error());
   std::printf("the cluster is as it was in %s; minke up starts it\n", text::printable(file).c_str());

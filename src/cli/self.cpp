@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <string_view>
 #include <vector>
 
@@ -18,6 +19,7 @@
 #include "os/this_program.h"
 #include "text/number.h"
 #include "text/printable.h"
+#include "text/shell_quote.h"
 
 namespace minke::cli {
 namespace {
@@ -68,7 +70,9 @@ Result<std::string> program_of(const std::string& file) {
   const bool is_archive = file.ends_with(".tar.gz") || file.ends_with(".tgz");
   if (!is_archive) return os::read_file(file, kMostBytes);
   const auto names = output_of({"/usr/bin/env", "tar", "-tzf", file});
-  if (!names) return failure(text::printable(file) + ": " + names.error().message);
+  if (!names)
+    return failure("tar cannot read " + text::printable(file) +
+                   ": it is no archive, or not all of it is there");
   for (const std::string_view name : text::split(*names, '\n'))
     if (name.ends_with("/bin/minke") || name == "bin/minke")
       return output_of({"/usr/bin/env", "tar", "-xzOf", file, "--", std::string(name)});
@@ -85,11 +89,23 @@ Result<std::string> version_of(const std::string& program) {
   return std::string(line);
 }
 
+// Why a program cannot be put there, and what to do.
+Error not_written(const std::string& place, const Error& error) {
+  const std::string directory = text::printable(place.substr(0, place.rfind('/') + 1));
+  if (error.code == ENOSPC || error.code == EDQUOT)
+    return Error{error.code, directory + " has no room for the program; what is there is as it was"};
+  if (error.code == EROFS || error.code == EACCES || error.code == EPERM)
+    return Error{
+        error.code,
+        directory + " cannot be written to by you; minke self install --to DIRECTORY puts it elsewhere"};
+  return error;
+}
+
 // Writes it beside its place, tries it there, and puts it into its place in one step.
 Result<std::string> put_program(const std::string& content, const std::string& place) {
   const std::string beside = place + ".new";
   if (const Status written = os::replace_file(beside, content, 0755); !written)
-    return failure(written.error());
+    return failure(not_written(place, written.error()));
   auto version = version_of(beside);
   if (!version) {
     ::unlink(beside.c_str());
@@ -102,6 +118,8 @@ Result<std::string> put_program(const std::string& content, const std::string& p
 }  // namespace
 
 int self_install(std::string directory) {
+  if (directory.empty() && ::geteuid() != 0 && variable("HOME").empty())
+    return complain(Error{0, "HOME is not set: minke self install --to DIRECTORY"});
   if (directory.empty()) directory = ::geteuid() == 0 ? "/usr/local/bin" : variable("HOME") + "/.local/bin";
   const auto program = os::this_program();
   if (!program) return complain(program.error());
@@ -114,7 +132,8 @@ int self_install(std::string directory) {
   if (!version) return complain(version.error());
   std::printf("%s is in %s\n", version->c_str(), place.c_str());
   if (!is_on_path(directory))
-    std::printf("%s is not on PATH; in every shell: %s env --install\n", directory.c_str(), place.c_str());
+    std::printf("%s is not on PATH; in every shell: %s env --install\n", text::printable(directory).c_str(),
+                text::printable(text::shell_quoted(place)).c_str());
   return 0;
 }
 
@@ -128,10 +147,12 @@ int self_update(const std::string& file) {
   const auto version = put_program(*content, *program);
   if (!version) return complain(Error{0, text::printable(file) + ": " + version.error().message});
   std::printf("%s is in %s\n", version->c_str(), program->c_str());
-  if (engine::open(engine::Start::kNever))
-    std::printf(
-        "The daemon goes on with the old one; jobs go on while it changes: minke down --keep-jobs && minke "
-        "up\n");
+  if (engine::open(engine::Start::kNever)) {
+    const bool has_unit =
+        os::is_shared(os::minke_home_path()) && ::access("/etc/systemd/system/minke.service", F_OK) == 0;
+    std::printf("The daemon goes on with the old one; jobs go on while it changes: %s\n",
+                has_unit ? "systemctl restart minke" : "minke down --keep-jobs && minke up");
+  }
   return 0;
 }
 
@@ -142,6 +163,10 @@ int self_uninstall() {
   const auto cluster = engine::open(engine::Start::kNever);
   if (cluster || cluster.error().code != ECONNREFUSED)
     return complain(Error{0, "the cluster is up; stop it first: minke down"});
+  // Before the shells are changed: all of it is done, or nothing.
+  const std::string directory = program->substr(0, program->rfind('/') + 1);
+  if (::access(directory.c_str(), W_OK) != 0)
+    return complain(Error{errno, *program + " cannot be removed by you: " + std::strerror(errno)});
   const std::string home = os::minke_home_path();
   const auto shells = uninstall_from_shells(home);
   if (!shells) return complain(shells.error());
@@ -150,8 +175,8 @@ int self_uninstall() {
   std::printf("removed %s\n", program->c_str());
   struct stat status {};
   if (::stat(home.c_str(), &status) == 0)
-    std::printf("Jobs' records and settings are still in %s; to remove them, too: rm -r %s\n", home.c_str(),
-                home.c_str());
+    std::printf("Jobs' records and settings are still in %s; to remove them, too: rm -r %s\n",
+                text::printable(home).c_str(), text::printable(text::shell_quoted(home)).c_str());
   return 0;
 }
 

@@ -271,11 +271,32 @@ constexpr OtherName kOtherNames[] = {
     {"workdir", "chdir"},
     {"env", "export"},
     {"after", "dependency=afterok:JOB"},
+    {"depends-on", "dependency=afterok:JOB"},
+    {"depends", "dependency=afterok:JOB"},
+    {"delay", "begin=now+2hours"},
+    {"label", "job-name"},
+    {"stashed", "hold"},
+    {"group", "partition"},
+    {"max-concurrent", "array=0-9%2"},
+    {"parallel", "array=0-9%2"},
+    {"conda-env", "export=ALL, after conda activate in this shell or in the script"},
+    {"working-directory", "chdir"},
+    {"webhook", "mail-user=NAME@webhook"},
     {"project", "account"},
     {"node", "nodes"},
     {"feature", "constraint"},
     {"concurrency", "array=0-9%2"},
 };
+
+// Which of the other commands has the option; empty: none.
+std::string sister_with(const std::string& name, Command command) {
+  for (const Option& option : all_options()) {
+    if (option.name != name || option.belongs_to(command)) continue;
+    for (const Command other : {Command::kSrun, Command::kSbatch, Command::kSalloc})
+      if (option.belongs_to(other)) return std::string(command_name(other));
+  }
+  return "";
+}
 
 // For "unrecognized option '--tme=5'" and "option '--gpu=1' is ambiguous".
 std::string advice_on_name(const Invocation& invocation, const std::optional<ScriptFile>& script,
@@ -285,7 +306,9 @@ std::string advice_on_name(const Invocation& invocation, const std::optional<Scr
   std::string meant;
   for (const OtherName& other : kOtherNames)
     if (other.word == text::lower_case(name)) meant = other.option;
-  if (meant.empty()) {
+  const bool is_known =
+      !meant.empty();  // else it merely looks alike: --cpu-bind is srun's, and not --gpu-bind
+  if (!is_known) {
     std::vector<std::string_view> names;
     for (const Option& option : all_options())
       if (option.belongs_to(invocation.command)) names.push_back(option.name);
@@ -293,15 +316,8 @@ std::string advice_on_name(const Invocation& invocation, const std::optional<Scr
   }
   const std::string where = script ? place_of_word(*script, word) : "";
   std::string what = meant.empty() ? "" : "did you mean --" + meant + "?";
-  // Before what merely looks alike: --cpu-bind is srun's, and not --gpu-bind.
-  for (const Option& option : all_options()) {
-    if (option.name != name || option.belongs_to(invocation.command)) continue;
-    for (const Command other : {Command::kSrun, Command::kSbatch, Command::kSalloc})
-      if (option.belongs_to(other)) {
-        what = "it is an option of " + std::string(command_name(other));
-        break;
-      }
-  }
+  if (const std::string sister = sister_with(name, invocation.command); !sister.empty())
+    what = "it is an option of " + sister + (is_known ? "; " + what : "");
   return where + (where.empty() || what.empty() ? "" : ": ") + what;
 }
 

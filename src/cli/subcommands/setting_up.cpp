@@ -47,7 +47,7 @@ void add_self(CLI::App& app, int& exit_code) {
   command->require_subcommand(1);
   const auto directory = std::make_shared<std::string>();
   auto* install = command->add_subcommand("install", "copy it to a directory of PATH");
-  install->add_option("--to", *directory, "default: ~/.local/bin, or /usr/local/bin for root");
+  install->add_option("directory,--to", *directory, "default: ~/.local/bin, or /usr/local/bin for root");
   install->callback([directory, &exit_code] { exit_code = self_install(*directory); });
   const auto file = std::make_shared<std::string>();
   auto* update = command->add_subcommand("update", "put another version in its place");
