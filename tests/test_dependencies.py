@@ -71,6 +71,18 @@ def test_after_one_task_of_an_array(cluster):
     cluster.wait_state(bad, "CANCELLED")
 
 
+def test_tasks_that_are_not_there(cluster):
+    """As in Slurm: how such a task ended is not known, so it is refused; to wait for its end is no wait."""
+    plain, array = cluster.submit("true", "--hold"), cluster.submit("true", "--hold", "--array=0-1")
+    for what in (f"afterok:{plain}_*", f"afternotok:{plain}_1", f"afterok:{array}_9", f"afterok:{array}_[1-2]"):
+        refused = cluster.run("sbatch", f"--dependency={what}", "--wrap=true", check=1)
+        assert "Job dependency problem" in refused.stderr
+    for what in (f"afterany:{array}_9", f"after:{array}_9", f"afterany:{array}_[8-9]"):
+        cluster.wait_state(cluster.submit("true", f"--dependency={what}"), "COMPLETED")
+    waiting = cluster.submit("true", f"--dependency=afterany:{plain}_*")
+    assert cluster.run("squeue", "-h", "-j", str(waiting), "-o", "%E", check=0).stdout == f"afterany:{plain}_*(unfulfilled)\n"
+
+
 def test_on_a_job_that_has_ended(cluster):
     one = cluster.submit("exit 0")
     cluster.wait_end(one)

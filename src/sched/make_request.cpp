@@ -247,8 +247,11 @@ class Maker {
 
   // --nodes
   Status nodes_given(std::uint32_t named, std::uint64_t counted, NodeCount& count) const {
-    if (spec_.min_nodes() == 0) return bad_node_count("--nodes=0: a job has at least one node");
-    count.least = spec_.min_nodes();
+    // "0,2": two, as no node is none; "0,1" is refused as in Slurm.
+    const bool lists_more = spec_.node_counts_size() > 0 && spec_.max_nodes() > 1;
+    if (spec_.min_nodes() == 0 && !lists_more)
+      return bad_node_count("--nodes=0: a job has at least one node");
+    count.least = std::max(spec_.min_nodes(), 1u);
     count.most = spec_.max_nodes() > 0 ? spec_.max_nodes() : count.least;
     count.is_range = count.most > count.least;
     if (count.most < count.least) return bad_node_count("--nodes: the most is below the least");

@@ -173,12 +173,26 @@ TEST(CurrentOptions, SetsOfNodeCounts) {
   }
   EXPECT_EQ(spec({"-N", "2,8", "-N", "3"}, kSlurm26).node_counts_size(), 0);
   EXPECT_EQ(spec({"-N2-4:2"}, kSlurm26).max_nodes(), 2u);  // the end is not one of them
-  for (const char* none : {"1-4:3,5", "1,3:2", "2:2", "2-2:1", "1-4:0"})
+  for (const char* none : {"1-4:3,5", "1,3:2", "2:2", "1-4:0", "1-:2"})
     EXPECT_THAT(refusal({"-N", none}, kSlurm26), ::testing::HasSubstr("is not a valid node count")) << none;
-  EXPECT_EQ(refusal({"-N2,,4"}, kSlurm26), "255: sbatch: error: \"2,,4\" is not a valid node count\n");
+  // No number is 0, a range that goes backwards is nothing, and the part that is no count is named.
+  const auto counts_of = [](const char* counts) {
+    const auto kept = spec({"-N", counts}, kSlurm26).node_counts();
+    return std::vector<uint32_t>(kept.begin(), kept.end());
+  };
+  EXPECT_EQ(counts_of("2,,4"), (std::vector<uint32_t>{0, 2, 4}));
+  EXPECT_EQ(counts_of("1,"), (std::vector<uint32_t>{0, 1}));
+  EXPECT_EQ(counts_of("2,-3"), (std::vector<uint32_t>{0, 1, 2, 3}));
+  EXPECT_EQ(counts_of("3-1,5"), (std::vector<uint32_t>{5}));
+  EXPECT_EQ(refusal({"-N1,2x"}, kSlurm26), "255: sbatch: error: \"2x\" is not a valid node count\n");
+  EXPECT_EQ(refusal({"-N1-3:x"}, kSlurm26), "255: sbatch: error: \"x\" is not a valid node count\n");
+  EXPECT_EQ(refusal({"-N2-2:1"}, kSlurm26), "1: sbatch: error: invalid number of nodes (-N -1--1)\n");
+  // Fewer tasks than the most: any number up to that of the tasks.
+  const auto ranged = spec({"-N2-5:2", "-n3"}, kSlurm26);
+  EXPECT_EQ(ranged.node_counts_size(), 0);
+  EXPECT_EQ(ranged.min_nodes() * 10 + ranged.max_nodes(), 23u);
   EXPECT_EQ(refusal({"-N1-"}, kSlurm26),
             "255: sbatch: error: Maximum node count -1 is less than minimum node count 1\n");
-  EXPECT_EQ(refusal({"-N0,1"}, kSlurm26), "255: sbatch: error: \"0,1\" is not a valid node count\n");
   EXPECT_EQ(refusal({"-N1:"}, kSlurm26), "255: sbatch: error: \"1:\" is not a valid node count\n");
   EXPECT_EQ(refusal({"-N1,3"}), "255: sbatch: error: \"1,3\" is not a valid node count\n");  // of older ones
 }

@@ -96,8 +96,10 @@ std::optional<Refusal> fit_nodes_to_tasks(const Invocation& invocation, JobReque
   if (spec.has_max_nodes() && named > spec.ntasks() && spec.min_nodes() <= spec.ntasks())
     spec.set_max_nodes(std::min(spec.max_nodes(), spec.ntasks()));
   // Each node has a task.
-  if (invocation.release >= kSlurm26 && spec.has_max_nodes() && spec.min_nodes() <= spec.ntasks())
+  if (invocation.release >= kSlurm26 && spec.has_max_nodes() && spec.min_nodes() <= spec.ntasks()) {
+    if (spec.max_nodes() > spec.ntasks()) spec.clear_node_counts();  // any number up to that of its tasks
     spec.set_max_nodes(std::min(spec.max_nodes(), spec.ntasks()));
+  }
   const uint32_t asked = spec.has_min_nodes() ? spec.min_nodes() : named;
   if (asked <= spec.ntasks()) return std::nullopt;
   request.notes.push_back((invocation.release < kSlurm24 ? "Warning: can't run " : "warning: can't run ") +
@@ -121,7 +123,7 @@ std::optional<Refusal> settle_tasks_per_node(const Invocation& invocation, JobRe
     }
     return std::nullopt;
   }
-  const uint64_t tasks = uint64_t{spec.min_nodes()} * spec.ntasks_per_node();
+  const uint64_t tasks = uint64_t{std::max(1U, spec.min_nodes())} * spec.ntasks_per_node();
   if (tasks > kMaxTasks) return refuse(invocation, "too many tasks: --nodes times --ntasks-per-node", 1);
   spec.set_ntasks(static_cast<uint32_t>(tasks));
   return std::nullopt;

@@ -19,7 +19,7 @@ using enum Disposition;
 // Sorted by name, so that ambiguities are listed in order. Columns: see struct Option.
 constexpr Option kOptions[] = {
     {"accel-bind", '\0', kRequired, R, "", kAccepted, "mode", "bind accelerators to tasks",
-     "the GPUs of a step are visible to all its tasks", nullptr},
+     "the GPUs of a step are visible to all its tasks", set::accel_bind},
     {"account", 'A', kRequired, B | A | R, "ACCOUNT", kHonoured, "name", "charge the job to this account", "",
      set::text<&model::JobSpec::mutable_account>},
     {"acctg-freq", '\0', kRequired, B | A | R, "ACCTG_FREQ", kAccepted, "type=seconds",
@@ -315,8 +315,7 @@ constexpr Option kOptions[] = {
      "ports are not handed out; MPI libraries choose their own", set::resv_ports},
     {"segment", '\0', kRequired, B | A | R,
      "sbatch:SBATCH_SEGMENT_SIZE salloc:SALLOC_SEGMENT_SIZE srun:SRUN_SEGMENT_SIZE", kAccepted, "size",
-     "nodes of one switch at a time", "all nodes are behind one switch",
-     set::number<&model::JobSpec::set_segment_size>},
+     "nodes of one switch at a time", "all nodes are behind one switch", set::segment},
     {"send-libs", '\0', kOptional, R, "SEND_LIBS", kAccepted, "yes or no", "copy libraries with --bcast",
      "all nodes see the same files", nullptr},
     {"signal", '\0', kRequired, B | A | R, "sbatch:SBATCH_SIGNAL salloc:SALLOC_SIGNAL srun:SLURM_SIGNAL",
@@ -386,8 +385,8 @@ constexpr Option kOptions[] = {
      "that is what a step gets without --exact", nullptr},
     {"wrap", '\0', kRequired, B, "", kHonoured, "command", "run this command instead of a script", "",
      nullptr},
-    {"x11", '\0', kOptional, B | A | R, "X11", kAccepted, "nodes", "forward X11",
-     "on one machine DISPLAY reaches the job as it is", nullptr},
+    {"x11", '\0', kOptional, A | R, "X11", kAccepted, "nodes", "forward X11",
+     "on one machine DISPLAY reaches the job as it is", set::x11},
 };
 
 constexpr std::string_view prefix_of(Command command) {

@@ -69,21 +69,21 @@ TEST(OptionTable, HasEveryNameOfSlurm) {
       "prefer priority profile qos quiet reboot reservation resv-ports segment signal "
       "sockets-per-node spread-job spread-segments stepmgr switches tasks-per-node thread-spec "
       "threads-per-core time time-min tmp tres-bind tres-per-task uid usage use-min-nodes verbose "
-      "version wckey x11";
+      "version wckey";
   constexpr std::pair<Command, std::string_view> kOwn[] = {
       {Command::kSbatch,
        "array batch error export export-file get-user-env ignore-pbs input kill-on-invalid-dep "
        "no-requeue open-mode output parsable propagate requeue test-only wait wait-all-nodes wrap"},
       {Command::kSalloc,
        "bell get-user-env immediate kill-command kill-on-invalid-dep no-bell no-shell "
-       "wait-all-nodes"},
+       "wait-all-nodes x11"},
       {Command::kSrun,
        "accel-bind bcast bcast-exclude compress cpu-bind cpu_bind debugger-test disable-status "
        "epilog error exact export external-launcher het-group immediate input interactive jobid "
        "kill-on-bad-exit label mpi msg-timeout multi-prog no-allocate open-mode output overlap "
        "pack-group preserve-env prolog propagate pty quit-on-interrupt relative send-libs "
        "slurmd-debug task-epilog task-prolog test-only threads treewidth unbuffered wait "
-       "wait-for-children whole"}};
+       "wait-for-children whole x11"}};
   for (const auto& [command, own] : kOwn) {
     std::set<std::string_view> have;
     for (const Option& option : all_options())

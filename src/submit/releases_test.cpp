@@ -103,6 +103,88 @@ TEST(Releases, AllAcceptNumbersThatMeanNothing) {
     EXPECT_EQ(said(sbatch(kSlurm26, {option})), "accepted") << option;
 }
 
+TEST(Releases, NumbersAreReadAsFarAsTheyGo) {
+  const struct {
+    const char* option;
+    int64_t value;
+    const char* note;  // behind "warning: "; nullptr: none
+  } cases[] = {
+      {"--nice=5x", 5, "--nice=5x is read as 5"},         {"--nice=-5x", -5, "--nice=-5x is read as -5"},
+      {"--nice=1.5", 1, "--nice=1.5 is read as 1"},       {"--nice=x", 0, "--nice=x is read as 0"},
+      {"--nice=+-5", 0, "--nice=+-5 is read as 0"},       {"--nice= +5", 5, nullptr},
+      {"--priority=2x", 2, "--priority=2x is read as 2"}, {"--priority=", 0, "--priority= is read as 0"},
+      {"--priority=-x", 0, "--priority=-x is read as 0"},
+  };
+  for (const auto& [option, value, note] : cases) {
+    const auto request = sbatch(kSlurm26, {option});
+    ASSERT_TRUE(request) << option;
+    const bool nice = std::string_view(option).starts_with("--nice");
+    EXPECT_EQ(nice ? request->spec.nice() : static_cast<int64_t>(request->spec.priority()), value) << option;
+    EXPECT_EQ(request->notes.empty() ? "" : request->notes[0],
+              note == nullptr ? "" : std::string("warning: ") + note);
+  }
+  EXPECT_EQ(said(sbatch(kSlurm26, {"--priority=99999999999999999999999"})),
+            "sbatch: error: Priority must be < 4294967294");
+  EXPECT_EQ(said(sbatch(kSlurm26, {"--nice=-99999999999999999999999"})),
+            "sbatch: error: Invalid --nice value, out of range (+/- 2147483645)");
+}
+
+TEST(Releases, NegativeLimitsAreDaysOfTheOtherSide) {
+  for (const auto& [option, minutes] : {std::pair{"-t-5", 4294960097u}, std::pair{"-t-100", 4294823297u},
+                                        std::pair{"-t-0", 4294967295u}, std::pair{"-t-1", 4294967295u}}) {
+    const auto request = sbatch(kSlurm26, {option});
+    ASSERT_TRUE(request) << option;
+    EXPECT_EQ(request->spec.time_limit_minutes(), minutes) << option;
+  }
+  for (const char* wrong : {"-t-5:30", "-t--5", "-t-1-0", "-t-99999999"})
+    EXPECT_NE(said(sbatch(kSlurm26, {wrong})), "accepted") << wrong;
+}
+
+TEST(Releases, WhatIsNoCountIsAType) {
+  const auto types = [](const char* option) {
+    const auto request = sbatch(kSlurm26, {option});
+    if (!request) return said(request);
+    std::string out;
+    for (const auto* list : {&request->spec.gpus(), &request->spec.gres_per_node()})
+      for (const model::Gres& gres : *list)
+        out += (out.empty() ? "" : ",") + gres.type() + "*" + std::to_string(gres.count());
+    return out;
+  };
+  const std::string no_count = "sbatch: error: Invalid Trackable RESource (TRES) specification";
+  const std::string no_gres = "sbatch: error: Invalid generic resource (gres) specification";
+  EXPECT_EQ(types("--gpus=+1"), "+1*1");
+  EXPECT_EQ(types("--gpus=-1"), "-1*1");
+  EXPECT_EQ(types("--gpus= 2"), " 2*1");
+  EXPECT_EQ(types("--gpus=,2,"), "*2");
+  EXPECT_EQ(types("--gpus=:2"), "*2");
+  EXPECT_EQ(types("--gres=gpu:a100:1:2"), "a100:1*2");
+  EXPECT_EQ(types("--gres=gpu:0.5"), "0.5*1");
+  EXPECT_EQ(types("--gres=gpu::2"), "*2");
+  EXPECT_EQ(types("--gres=gpu:a100=2"), "a100*2");
+  EXPECT_EQ(types("--gpus=a100:+1"), no_count);
+  EXPECT_EQ(types("--gpus=a100:"), no_count);
+  EXPECT_EQ(types("--gres=gpu=a100:2"), no_count);
+  EXPECT_EQ(types("--gres=gpu=1x"), no_count);
+  EXPECT_EQ(types("--gres=gpu:a100:1x"), no_count);
+  EXPECT_EQ(types("--gres=gpu=a100=2"), no_gres);
+  EXPECT_EQ(types("--gres= gpu:1"), no_gres);
+  EXPECT_EQ(types("--gres=gpu:1, gpu:2"), no_gres);
+  EXPECT_EQ(said(sbatch(kSlurm26, {"-n2", "--gpus-per-task=-1"})), no_count);
+  EXPECT_EQ(sbatch(kSlurm26, {"-n2", "--gpus-per-task=+1"})->spec.gpus_per_task(0).count(), 1u);
+}
+
+TEST(Releases, OddValuesOfSmallOptions) {
+  EXPECT_EQ(said(sbatch(kSlurm26, {"--x11"})), "Try \"sbatch --help\" for more information");
+  EXPECT_EQ(said(sbatch(kSlurm26, {"--segment=0"})), "accepted");
+  EXPECT_EQ(said(sbatch(kSlurm26, {"--segment=x"})), "sbatch: error: Invalid --segment specification");
+  EXPECT_EQ(said(sbatch(kSlurm26, {"--switches=+1"})), "accepted");
+  EXPECT_EQ(sbatch(kSlurm26, {"--switches=1@x"})->notes.size(), 1u);
+  EXPECT_EQ(said(sbatch(kSlurm26, {"--tres-per-task=cpu=2x", "-n1"})),
+            "sbatch: error: Batch job submission failed: Invalid Trackable RESource (TRES) specification");
+  EXPECT_EQ(said(sbatch(kSlurm26, {"--cpu-freq="})), "sbatch: error: Invalid --cpu-freq argument");
+  EXPECT_EQ(sbatch(kSlurm26, {"--distribution=block:"})->spec.distribution(), "block:cyclic");
+}
+
 TEST(Releases, AllRefuseBindingsWithoutTheirNumber) {
   for (const char* option :
        {"--gpu-bind=single", "--gpu-bind=verbose", "--gpu-bind=map_gpu", "--distribution=fcyclic"})

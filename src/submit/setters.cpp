@@ -31,7 +31,21 @@ std::string stream_path(std::string_view text) {
   return text::equals_ignoring_case(text, "none") ? "/dev/null" : std::string(text);
 }
 
+// "-5": Slurm takes it for days, of which its 32 bits make a limit of thousands of years; "-0" is none.
+std::optional<uint32_t> negative_days(const Assignment& to) {
+  constexpr uint64_t kMostDays = 1'000'000, kMinutesOfDay = 1440;
+  if (!to.text().starts_with('-') || to.text() == "-1") return std::nullopt;
+  const auto days = text::parse_unsigned(to.text().substr(1), kMostDays);
+  if (!days) return std::nullopt;
+  if (*days == 0) return text::kUnlimited;
+  const auto minutes = static_cast<uint32_t>((uint64_t{1} << 32) + 1 - *days * kMinutesOfDay);
+  to.request.notes.push_back("warning: --" + std::string(to.option.name) + "=" + std::string(to.text()) +
+                             " is read as " + text::format_minutes(minutes));
+  return minutes;
+}
+
 Result<uint32_t> limit_minutes(const Assignment& to) {
+  if (const auto minutes = negative_days(to)) return *minutes;
   auto minutes = text::parse_minutes(to.text());
   if (!minutes) return invalid(to);
   return *minutes == 0 ? text::kUnlimited
@@ -79,6 +93,24 @@ Result<uint32_t> whole_number(const Assignment& to, uint32_t least) {
     return failure(message.append(to.option.name).append("."), kFailureStatus);
   }
   return static_cast<uint32_t>(*value);
+}
+
+int64_t leading_number(const Assignment& to) {
+  const std::string_view digits = text::skip_blanks_and_plus(to.text());
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  const bool none = error == std::errc::invalid_argument || (digits.starts_with('-') && digits != to.text() &&
+                                                             to.text().find('+') != std::string_view::npos);
+  if (none) {
+    value = 0;
+  } else if (error != std::errc()) {
+    value = digits.starts_with('-') ? INT64_MIN : INT64_MAX;
+  }
+  if (none || end != digits.data() + digits.size()) {
+    to.request.notes.push_back("warning: --" + std::string(to.option.name) + "=" + std::string(to.text()) +
+                               " is read as " + std::to_string(value));
+  }
+  return value;
 }
 
 Status array(const Assignment& to) {
@@ -252,7 +284,10 @@ Status het_group(const Assignment& to) {
   }
   if (!group) return invalid(to);
   // Outside of a job the daemon knows the components; without any, there is only one.
-  if (!to.invocation.variable("SLURM_JOB_ID")) return {};
+  if (!to.invocation.variable("SLURM_JOB_ID")) {
+    if (to.invocation.release < kSlurm26 || to.request.is_given("jobid")) return {};
+    return failure("--het-group expected to be used within an HetJob allocation", kFailureStatus);
+  }
   if (*group >= size.value_or(1)) {
     return failure("Attempt to run a job step with het group value of " + std::string(to.text()) +
                        ", but the job allocation has maximum value of " +
@@ -392,6 +427,9 @@ Status cpu_bind(const Assignment& to) {
         "        ldoms           auto-generated masks bind to NUMA locality domains\n"
         "        help            show this help message\n",
         kHelpStatus);
+  if (to.text().empty())
+    return failure("unrecognized --cpu-bind argument \"\"\nfatal: Failed to parse --cpu-bind= values.",
+                   kFailureStatus);
   if (const auto bind = text::parse_cpu_bind(to.text()); !bind)
     return failure(bind.error().message + "\nfatal: Failed to parse --cpu-bind= values.", kFailureStatus);
   to.request.spec.set_cpu_bind(std::string(to.text()));
@@ -416,11 +454,8 @@ Status nice(const Assignment& to) {
     to.request.spec.set_nice(kDefaultNice);
     return {};
   }
-  const std::string_view digits = text::skip_blanks_and_plus(to.text());
-  int64_t value = 0;
-  auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (error == std::errc::invalid_argument || end != digits.data() + digits.size()) return invalid(to);
-  if (error != std::errc() || value < -kMaxNice || value > kMaxNice) {
+  const int64_t value = leading_number(to);
+  if (value < -kMaxNice || value > kMaxNice) {
     return failure("Invalid --nice value, out of range (+/- 2147483645)", kUsageStatus);
   }
   to.request.spec.set_nice(static_cast<int32_t>(value));
@@ -494,47 +529,16 @@ Status partition(const Assignment& to) {
 }
 
 Status priority(const Assignment& to) {
-  constexpr uint64_t kMostPriority = 4294967293;
+  constexpr int64_t kMostPriority = 4294967293;
   if (text::equals_ignoring_case(to.text(), "top")) {
     to.request.spec.set_priority(kMostPriority);
     return {};
   }
-  if (to.text().starts_with('-')) return failure("Priority must be >= 0", kUsageStatus);
-  auto value = text::parse_unsigned(text::skip_blanks_and_plus(to.text()), UINT64_MAX);
-  if (!value) return invalid(to);
-  if (*value > kMostPriority)
+  const int64_t value = leading_number(to);
+  if (value < 0) return failure("Priority must be >= 0", kUsageStatus);
+  if (value > kMostPriority)
     return failure("Priority must be < " + std::to_string(kMostPriority + 1), kUsageStatus);
-  to.request.spec.set_priority(static_cast<uint32_t>(*value));
-  return {};
-}
-
-Status propagate(const Assignment& to) {
-  std::vector<std::string> names;
-  if (to.text().empty() || text::equals_ignoring_case(to.text(), "all")) {
-    to.request.propagate.reset();
-    return {};
-  }
-  if (!text::equals_ignoring_case(to.text(), "none")) {
-    std::string list(to.text());
-    std::replace(list.begin(), list.end(), ' ', ',');
-    for (const std::string_view word : text::split(list, ',')) {
-      if (word.empty()) continue;
-      std::string name = to.invocation.release >= kSlurm26 ? std::string(word) : text::upper_case(word);
-      if (name.starts_with("RLIMIT_")) name.erase(0, 7);
-      bool known = false;
-      for (std::string_view limit :
-           {"AS", "CORE", "CPU", "DATA", "FSIZE", "MEMLOCK", "NOFILE", "NPROC", "RSS", "STACK"}) {
-        known = known || name == limit;
-      }
-      if (!known) {
-        std::string message =
-            "Bad rlimit name: " + std::string(word) + "\n--propagate=" + std::string(to.text());
-        return failure(message + " is not valid.", kFailureStatus);
-      }
-      names.push_back(std::move(name));
-    }
-  }
-  to.request.propagate = std::move(names);
+  to.request.spec.set_priority(static_cast<uint32_t>(value));
   return {};
 }
 

@@ -4,6 +4,10 @@
 // a bad value. Pure; may be called from any thread.
 #pragma once
 
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
 #include "model/job_spec.pb.h"
 #include "submit/option_table.h"
 #include "text/number.h"
@@ -49,6 +53,10 @@ Result<std::string> read_file(const Assignment& to);
 // Reads whole numbers of at least `least`. Else: `Invalid numeric value "x" for --name.`, exit status 1.
 Result<uint32_t> whole_number(const Assignment& to, uint32_t least);
 
+// Reads the number that a text begins with, as Slurm does for some options: "5x" is 5, "x" is 0. A note tells
+// so where that is not all of the text. Too large a number is INT64_MAX.
+int64_t leading_number(const Assignment& to);
+
 template <void (model::JobSpec::*Field)(uint32_t), uint32_t kLeast = 1>
 Status number(const Assignment& to) {
   auto value = whole_number(to, kLeast);
@@ -75,6 +83,12 @@ tl::unexpected<Error> rejected(const Assignment& to, std::string_view reason);
 // `Invalid --name specification`, exit status 255.
 tl::unexpected<Error> invalid(const Assignment& to);
 
+// Reads --gres as current releases do.
+Result<std::vector<model::Gres>> current_gres_list(std::string_view given);
+
+Status accel_bind(const Assignment& to);
+Status segment(const Assignment& to);
+Status x11(const Assignment& to);
 Status acctg_freq(const Assignment& to);
 Status array(const Assignment& to);
 Status begin(const Assignment& to);

@@ -1,10 +1,12 @@
-// The setters of options about how the machine runs a job: frequencies, binding, sampling, ports, switches.
-// Slurm's checks apply to them, and the job keeps them.
+// The setters of options about how the machine runs a job: frequencies, binding, sampling, limits, ports,
+// switches. Slurm's checks apply to them, and the job keeps them.
 #include <algorithm>
 #include <initializer_list>
 #include <iterator>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "submit/setters.h"
 #include "text/duration.h"
@@ -97,6 +99,8 @@ Status cpu_freq(const Assignment& to) {
     if (const auto wrong = governor_mistake(first, dash != std::string_view::npos, to.text()))
       return failure(*wrong + "\nInvalid --cpu-freq argument", kUsageStatus);
   }
+  if (to.text().empty() && to.invocation.release >= kSlurm26)
+    return failure("Invalid --cpu-freq argument", kUsageStatus);
   if (!good) {
     return failure(
         "unrecognized --cpu-freq argument \"" + std::string(to.text()) + "\"\nInvalid --cpu-freq argument",
@@ -285,6 +289,36 @@ Status power(const Assignment& to) {
   return {};
 }
 
+Status propagate(const Assignment& to) {
+  std::vector<std::string> names;
+  if (to.text().empty() || text::equals_ignoring_case(to.text(), "all")) {
+    to.request.propagate.reset();
+    return {};
+  }
+  if (!text::equals_ignoring_case(to.text(), "none")) {
+    std::string list(to.text());
+    std::replace(list.begin(), list.end(), ' ', ',');
+    for (const std::string_view word : text::split(list, ',')) {
+      if (word.empty()) continue;
+      std::string name = to.invocation.release >= kSlurm26 ? std::string(word) : text::upper_case(word);
+      if (name.starts_with("RLIMIT_")) name.erase(0, 7);
+      bool known = false;
+      for (std::string_view limit :
+           {"AS", "CORE", "CPU", "DATA", "FSIZE", "MEMLOCK", "NOFILE", "NPROC", "RSS", "STACK"}) {
+        known = known || name == limit;
+      }
+      if (!known) {
+        std::string message =
+            "Bad rlimit name: " + std::string(word) + "\n--propagate=" + std::string(to.text());
+        return failure(message + " is not valid.", kFailureStatus);
+      }
+      names.push_back(std::move(name));
+    }
+  }
+  to.request.propagate = std::move(names);
+  return {};
+}
+
 Status reserved_for_system(const Assignment& to) {
   auto value = whole_number(to, to.option.name == "thread-spec" ? 1 : 0);
   if (!value) return failure(value.error());
@@ -314,6 +348,31 @@ Status resv_ports(const Assignment& to) {
   return {};
 }
 
+// 0: none.
+Status segment(const Assignment& to) {
+  const auto value = text::parse_unsigned(to.text(), kMaxNumber);
+  if (!value) return invalid(to);
+  to.request.spec.set_segment_size(static_cast<uint32_t>(*value));
+  return {};
+}
+
+// Which accelerators tasks are bound to; the GPUs of a step are visible to all its tasks.
+Status accel_bind(const Assignment& to) {
+  const bool known = !to.text().empty() && to.text().find_first_not_of("gnv") == std::string_view::npos;
+  return known ? Status() : invalid(to);
+}
+
+// On one machine DISPLAY reaches the job as it is.
+Status x11(const Assignment& to) {
+  constexpr std::string_view kNodes[] = {"", "all", "batch", "first", "last"};
+  const bool known = std::any_of(std::begin(kNodes), std::end(kNodes), [&](std::string_view word) {
+    return text::equals_ignoring_case(to.text(), word);
+  });
+  const bool has_display = !to.invocation.variable("DISPLAY").value_or("").empty();
+  if (!known || has_display) return {};
+  return failure("No DISPLAY variable set, cannot setup x11 forwarding.", kUsageStatus);
+}
+
 Status slurmd_debug(const Assignment& to) {
   constexpr std::string_view kLevels[] = {"quiet", "fatal",  "error",  "info",   "verbose",
                                           "debug", "debug2", "debug3", "debug4", "debug5"};
@@ -327,7 +386,7 @@ Status slurmd_debug(const Assignment& to) {
 
 Status switches(const Assignment& to) {
   size_t at = to.text().find('@');
-  auto count = text::parse_unsigned(to.text().substr(0, at), kMaxNumber);
+  auto count = text::parse_unsigned(text::skip_blanks_and_plus(to.text().substr(0, at)), kMaxNumber);
   if (!count || *count == 0) {
     std::string message = "Invalid numeric value \"" + std::string(to.text()) + "\" for --";
     return failure(message.append(to.option.name).append("."), kFailureStatus);
@@ -336,7 +395,11 @@ Status switches(const Assignment& to) {
   if (at == std::string_view::npos) return {};
   if (at + 1 == to.text().size()) return {};  // "1@": as long as one waits without it
   const auto seconds = text::parse_seconds(to.text().substr(at + 1));
-  if (!seconds || *seconds < 0) return invalid(to);
+  if (!seconds || *seconds < 0) {
+    to.request.notes.push_back("warning: --switches=" + std::string(to.text()) +
+                               ": what stands behind @ is no time and is not read");
+    return {};
+  }
   to.request.spec.set_switches_wait_seconds(
       static_cast<uint32_t>(std::min<int64_t>(*seconds, kMaxSwitchWait)));
   return {};

@@ -16,8 +16,8 @@
 namespace minke::submit::set {
 namespace {
 
-Status invalid_gres(const Assignment&) {
-  return failure("Invalid generic resource (gres) specification", kFailureStatus);
+Status invalid_gres(const Error& error) {
+  return failure(error.message, kFailureStatus);
 }
 
 // Reads a count of nodes; "2k" is 2048.
@@ -32,27 +32,47 @@ std::optional<uint32_t> node_count(std::string_view text) {
   return static_cast<uint32_t>(*value * factor);
 }
 
-// A set of counts, ascending: "1,3-5", or "2-8:2", whose end is not one of them, as in Slurm. Nothing for
-// what is none.
-std::optional<std::vector<uint32_t>> node_counts(std::string_view text) {
-  constexpr uint32_t kMostNodes = 1 << 16;
-  if (text.starts_with(',') || text.ends_with(',') || text.find(",,") != std::string_view::npos)
-    return std::nullopt;
-  const bool stepped = text.find(':') != std::string_view::npos;
-  if (stepped && text.find(',') != std::string_view::npos) return std::nullopt;
-  const auto listed = text::parse_index_list(text.substr(0, text.find(':')));
-  if (!listed) return std::nullopt;
-  const auto step = stepped ? text::parse_unsigned(text.substr(text.find(':') + 1), kMostNodes)
-                            : std::optional<uint64_t>(1);
-  if (step.value_or(0) == 0 || (stepped && text.find('-') == std::string_view::npos)) return std::nullopt;
-  std::vector<uint32_t> counts;
-  for (const model::IndexRange& range : listed->ranges()) {
-    if (range.first() == 0 || range.last() > kMostNodes) return std::nullopt;
-    for (uint64_t count = range.first(); stepped ? count < range.last() : count <= range.last();
-         count += *step)
-      counts.push_back(static_cast<uint32_t>(count));
+// One place of a set of counts: "3", "2-4"; without a number it is 0. Of one that goes backwards nothing is
+// left, as in Slurm. Adds to `counts`; returns what is no count.
+std::optional<std::string_view> add_counts(std::string_view part, std::optional<uint64_t> step,
+                                           std::vector<uint32_t>& counts) {
+  constexpr uint64_t kMostNodes = 1 << 16;
+  const auto count = [&](std::string_view one) {
+    return one.empty() ? std::optional<uint64_t>(0)
+                       : text::parse_unsigned(text::skip_blanks_and_plus(one), kMostNodes);
+  };
+  const size_t dash = part.find('-');
+  const auto first = count(part.substr(0, dash));
+  if (!first) return part.substr(0, dash);
+  const auto last = dash == std::string_view::npos ? first : count(part.substr(dash + 1));
+  if (!last) return part.substr(dash + 1);
+  // The end of a range in steps is not one of them.
+  for (uint64_t one = *first; step ? one < *last : one <= *last; one += step.value_or(1))
+    counts.push_back(static_cast<uint32_t>(one));
+  return std::nullopt;
+}
+
+// A set of counts, ascending: "1,3-5", or "2-8:2".
+Result<std::vector<uint32_t>> node_counts(std::string_view text) {
+  const auto not_valid = [](std::string_view part) {
+    return failure("\"" + std::string(part) + "\" is not a valid node count", kUsageStatus);
+  };
+  const size_t colon = text.find(':');
+  std::optional<uint64_t> step;
+  if (colon != std::string_view::npos) {
+    const std::string_view last = text.substr(colon + 1);
+    const bool of_range = text.find(',') == std::string_view::npos && !text.substr(0, colon).ends_with('-') &&
+                          text.find('-') != std::string_view::npos;
+    step = text::parse_unsigned(last, kMaxNumber);
+    if (!step && !last.empty() && text.find(',') == std::string_view::npos) return not_valid(last);
+    if (!of_range || step.value_or(0) == 0) return not_valid(text);
   }
-  if (counts.empty()) return std::nullopt;
+  std::vector<uint32_t> counts;
+  for (const std::string_view part : text::split(text.substr(0, colon), ','))
+    if (const auto wrong = add_counts(part, step, counts)) return not_valid(*wrong);
+  std::sort(counts.begin(), counts.end());
+  counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
+  if (counts.empty()) return failure("invalid number of nodes (-N -1--1)", kFailureStatus);
   return counts;
 }
 
@@ -101,7 +121,7 @@ std::string as_given(std::string_view request, std::string_view each,
   std::string out;
   if (text::trim(request).empty() || text::equals_ignoring_case(text::trim(request), "none")) return out;
   for (std::string_view item : text::split(request, ',')) {
-    item = text::trim(item);
+    if (item.empty()) continue;
     if (text::starts_with_ignoring_case(item, "gres:") || text::starts_with_ignoring_case(item, "gres/"))
       item.remove_prefix(5);
     out.append(out.empty() ? "gres:" : ",gres:").append(each).append(item);
@@ -109,19 +129,29 @@ std::string as_given(std::string_view request, std::string_view each,
   return out == text::format_tres_per(amounts) ? std::string() : out;
 }
 
-// Since 23.11 "=" may also stand behind a name, and nothing in front of it.
-Result<std::vector<model::Gres>> current_gres_list(std::string_view given) {
+constexpr const char* kNoCount = "Invalid Trackable RESource (TRES) specification";
+
+// What stands behind the name of a resource is a type, a count, or both: "a100:x" has no count.
+bool lacks_count(std::string_view fields) {
+  const size_t separator = fields.find_last_of(":=");
+  if (separator == std::string_view::npos) return false;
+  std::string_view count = fields.substr(separator + 1);
+  if (!count.empty() && std::string_view("kKmM").find(count.back()) != std::string_view::npos)
+    count.remove_suffix(1);
+  const bool digits = !count.empty() && count.find_first_not_of("0123456789") == std::string_view::npos;
+  return !digits || fields.substr(0, separator).find('=') != std::string_view::npos;
+}
+
+// Of --gpus and its like.
+Result<std::vector<model::Gres>> parse_gpus(const Assignment& to, std::string_view amounts) {
+  if (to.invocation.release < kSlurm24) return text::parse_gpu_list(amounts);
   std::string list;
-  for (std::string_view item : text::split(given, ',')) {
-    item = text::trim(item);
-    if (item.empty()) continue;  // "gpu:1,"
-    if (text::starts_with_ignoring_case(item, "gres:")) return failure("");
+  for (const std::string_view item : text::split(amounts, ',')) {
+    if (item.empty()) continue;  // "1,"
+    if (lacks_count(item)) return failure(kNoCount);
     list.append(list.empty() ? "" : ",").append(item);
-    if (const size_t end = list.find_first_of(":=", list.size() - item.size());
-        end != std::string::npos && !text::starts_with_ignoring_case(item, "gres/"))
-      list[end] = ':';
   }
-  return text::parse_gres_list(list);
+  return text::parse_gpu_list(list, text::GresTypes::kAny);
 }
 
 // Returns what listings show of the request so far.
@@ -131,18 +161,41 @@ std::string tres_per_node_of(const model::JobSpec& spec) {
       std::vector<model::Gres>(spec.gres_per_node().begin(), spec.gres_per_node().end()));
 }
 
-Status gpu_list(const Assignment& to, google::protobuf::RepeatedPtrField<model::Gres>* field,
-                std::string* given = nullptr) {
+Status gpu_list(const Assignment& to, std::string_view amounts,
+                google::protobuf::RepeatedPtrField<model::Gres>* field, std::string* given) {
   // None are asked for by no text; a short option keeps an equals sign, which is no part of the amount.
-  const std::string_view amounts = to.text().substr(to.text().starts_with('=') ? 1 : 0);
-  auto list = amounts.empty() ? Result<std::vector<model::Gres>>() : text::parse_gpu_list(amounts);
-  if (!list) return invalid_gres(to);
+  if (amounts.starts_with('=')) amounts.remove_prefix(1);
+  auto list = amounts.empty() ? Result<std::vector<model::Gres>>() : parse_gpus(to, amounts);
+  if (!list) return invalid_gres(list.error());
   assign(field, *list);
-  if (given != nullptr) *given = as_given(to.text(), "gpu:", *list);
+  *given = as_given(amounts, "gpu:", *list);
   return {};
 }
 
 }  // namespace
+
+// Since 23.11 "=" may also stand behind a name, before a count alone, and nothing in front of it.
+Result<std::vector<model::Gres>> current_gres_list(std::string_view given) {
+  std::string list;
+  for (std::string_view item : text::split(given, ',')) {
+    if (item.empty()) continue;  // "gpu:1,"
+    if (text::starts_with_ignoring_case(item, "gres:"))
+      return failure("Invalid generic resource (gres) specification");
+    list.append(list.empty() ? "" : ",").append(item);
+    const bool is_tres = text::starts_with_ignoring_case(item, "gres/");
+    const size_t begin = list.size() - item.size() + (is_tres ? 5 : 0);
+    const size_t end = list.find_first_of(":=", begin);
+    if (end == std::string::npos) continue;
+    const std::string_view fields = std::string_view(list).substr(end + 1);
+    const bool before_count = list[end] == '=';
+    if (before_count && fields.find('=') != std::string_view::npos)
+      return failure("Invalid generic resource (gres) specification");
+    if (fields.empty() || lacks_count(fields) || (before_count && lacks_count(list.substr(end))))
+      return failure(kNoCount);
+    list[end] = ':';
+  }
+  return text::parse_gres_list(list, text::GresTypes::kAny);
+}
 
 Status distribution(const Assignment& to) {
   // [block|cyclic|fcyclic|arbitrary|plane=N|*][:...][,Pack|NoPack]
@@ -159,6 +212,7 @@ Status distribution(const Assignment& to) {
   // Tasks are dealt to nodes one by one or in blocks.
   if (text::equals_ignoring_case(parts.front(), "fcyclic")) return invalid(to);
   for (std::string_view part : parts) {
+    if (part.empty() && parts.size() > 1) part = "*";  // "block:"
     bool known = part == "*";
     for (std::string_view word : {"block", "cyclic", "fcyclic", "arbitrary", "pack", "nopack"}) {
       known = known || text::equals_ignoring_case(part, word);
@@ -244,20 +298,27 @@ Status oversubscribe(const Assignment& to) {
 }
 
 Status gpus(const Assignment& to) {
-  return gpu_list(to, to.request.spec.mutable_gpus(), to.request.spec.mutable_tres_per_job());
+  return gpu_list(to, to.text(), to.request.spec.mutable_gpus(), to.request.spec.mutable_tres_per_job());
 }
 Status gpus_per_socket(const Assignment& to) {
-  return gpu_list(to, to.request.spec.mutable_gpus_per_socket(), to.request.spec.mutable_tres_per_socket());
+  return gpu_list(to, to.text(), to.request.spec.mutable_gpus_per_socket(),
+                  to.request.spec.mutable_tres_per_socket());
 }
 Status gpus_per_task(const Assignment& to) {
   to.request.spec.clear_tres_per_task();
-  return gpu_list(to, to.request.spec.mutable_gpus_per_task(), to.request.spec.mutable_tres_per_task());
+  std::string_view amounts = to.text();
+  if (to.invocation.release >= kSlurm24) {  // it is kept as a number
+    amounts = text::skip_blanks_and_plus(amounts);
+    if (amounts.starts_with('-')) return failure(kNoCount, kFailureStatus);
+  }
+  return gpu_list(to, amounts, to.request.spec.mutable_gpus_per_task(),
+                  to.request.spec.mutable_tres_per_task());
 }
 
 // --gres and --gpus-per-node fill one field; the GPUs of one replace those of the other.
 Status gpus_per_node(const Assignment& to) {
-  auto list = to.text().empty() ? Result<std::vector<model::Gres>>() : text::parse_gpu_list(to.text());
-  if (!list) return invalid_gres(to);
+  auto list = to.text().empty() ? Result<std::vector<model::Gres>>() : parse_gpus(to, to.text());
+  if (!list) return invalid_gres(list.error());
   std::vector<model::Gres> kept;
   for (const model::Gres& entry : to.request.spec.gres_per_node()) {
     if (entry.name() != "gpu") kept.push_back(entry);
@@ -279,7 +340,7 @@ Status gres(const Assignment& to) {
   }
   auto list = text::parse_gres_list(to.text());
   if (to.invocation.release >= kSlurm24) list = current_gres_list(to.text());
-  if (!list) return invalid_gres(to);
+  if (!list) return invalid_gres(list.error());
   std::string given = as_given(to.text(), "", *list);
   if (to.request.is_given("gpus-per-node")) {  // listings show both
     const std::string before = tres_per_node_of(to.request.spec);
@@ -348,11 +409,8 @@ Status nodes(const Assignment& to) {
   if (text.find_first_of(",:") != std::string_view::npos && to.invocation.release >= kSlurm24) {
     // Nothing before the first comma is no count, and is told as it is read.
     if (text.starts_with(',')) return failure("invalid number of nodes (-N -1--1)", kFailureStatus);
-    auto counts = node_counts(text);
-    if (!counts) {
-      std::string message = "\"";
-      return failure(message.append(text).append("\" is not a valid node count"), kUsageStatus);
-    }
+    const auto counts = node_counts(text);
+    if (!counts) return failure(counts.error());
     to.request.spec.set_min_nodes(counts->front());
     to.request.spec.set_max_nodes(counts->back());
     to.request.spec.mutable_node_counts()->Assign(counts->begin(), counts->end());
@@ -411,8 +469,9 @@ std::optional<std::string> tres_per_task_mistake(const Assignment& to) {
   };
   for (const std::string_view word : text::split(to.text(), ',')) {
     if (names(word, "cpu")) {
-      const auto count = word.size() > 4 ? text::parse_unsigned(word.substr(4), kMaxNumber) : std::nullopt;
-      if (count.value_or(0) == 0) return "Invalid --tres-per-task=cpu=0";
+      const auto count = word.size() > 4 ? text::parse_unsigned(word.substr(4), kMaxNumber) : 0;
+      if (!count) continue;  // no number: its own mistake
+      if (*count == 0) return "Invalid --tres-per-task=cpu=0";
     }
     for (const std::string_view other : {"mem", "node", "bb", "energy", "billing", "fs", "vmem", "pages"})
       if (names(word, other)) return "Invalid TRES for --tres-per-task: " + std::string(other);
@@ -437,6 +496,7 @@ Status tres_per_task(const Assignment& to) {
   for (std::string_view word : text::split(to.text(), ',')) {
     if (is(word, "cpu")) {
       cpus = text::parse_unsigned(word.substr(4), kMaxNumber);
+      if (!cpus && to.invocation.release >= kSlurm26) return rejected(to, kNoCount);
       if (!cpus || *cpus == 0) return invalid(to);
     } else if (is(word, "gres/gpu") || is(word, "gres:gpu") || text::equals_ignoring_case(word, "gres/gpu")) {
       if (!gpus.empty()) gpus += ',';
@@ -458,6 +518,7 @@ Status tres_per_task(const Assignment& to) {
     }
   }
   auto list = text::parse_gres_list(gpus);
+  if (!list && to.invocation.release >= kSlurm26) return failure(kNoCount, kFailureStatus);
   if (!list) return invalid(to);
   if (cpus) to.request.spec.set_cpus_per_task(static_cast<uint32_t>(*cpus));
   if (!list->empty()) assign(to.request.spec.mutable_gpus_per_task(), *list);

@@ -48,7 +48,7 @@ constexpr uint64_t kMaxNumber = 2147483647;
 
 template <void (model::JobSpec::*Field)(uint32_t)>
 Status number(const Change& change) {
-  auto value = text::parse_unsigned(change.value, kMaxNumber);
+  auto value = text::parse_unsigned(text::skip_blanks_and_plus(change.value), kMaxNumber);
   if (!value || *value == 0) return change.invalid(model::kInvalidTres);
   (change.spec.*Field)(static_cast<uint32_t>(*value));
   return {};
@@ -71,7 +71,8 @@ Status node_count(const Change& change) {
 
 // NumCPUs: at least so many, on any number of nodes; tasks are reduced only if they need more.
 Status cpu_count(const Change& change) {
-  auto cpus = text::parse_unsigned(change.value.substr(0, change.value.find('-')), kMaxNumber);
+  const std::string_view least = change.value.substr(0, change.value.find('-'));
+  auto cpus = text::parse_unsigned(text::skip_blanks_and_plus(least), kMaxNumber);
   if (!cpus || *cpus == 0) return change.invalid(model::kInvalidCpuCount);
   const uint64_t each = change.spec.has_cpus_per_task() ? change.spec.cpus_per_task() : 1;
   const uint64_t nodes = std::max(1u, change.spec.min_nodes());
@@ -111,7 +112,9 @@ Status time_limit(const Change& change) {
 Status time_min(const Change& change) {
   auto minutes = text::parse_minutes(change.value);
   if (!minutes) return failure("Invalid TimeMin value", model::kInvalidTimeLimit);
-  change.spec.set_time_min_minutes(*minutes == 0 ? text::kUnlimited : *minutes);
+  if (*minutes == text::kUnlimited) return change.of_slurm(model::kInvalidTimeMin);  // above any limit
+  change.spec.clear_time_min_minutes();
+  if (*minutes != 0) change.spec.set_time_min_minutes(*minutes);
   return {};
 }
 
@@ -150,14 +153,14 @@ Status nice(const Change& change) {
 }
 
 Status priority(const Change& change) {
-  auto value = text::parse_unsigned(change.value, 4294967293);
+  auto value = text::parse_unsigned(text::skip_blanks_and_plus(change.value), 4294967293);
   if (!value) return change.invalid(model::kInvalidTres);
   change.spec.set_priority(static_cast<uint32_t>(*value));
   return {};
 }
 
 Status memory(const Change& change, bool per_cpu) {
-  auto mib = text::parse_mib(change.value);
+  auto mib = text::parse_mib(text::skip_blanks_and_plus(change.value));
   if (!mib) return change.invalid(model::kInvalidTaskMemory);
   change.spec.clear_mem_per_node_mib();
   change.spec.clear_mem_per_cpu_mib();
@@ -178,7 +181,7 @@ Status memory_per_cpu(const Change& change) {
 }
 
 Status tmp_disk(const Change& change) {
-  auto mib = text::parse_mib(change.value);
+  auto mib = text::parse_mib(text::skip_blanks_and_plus(change.value));
   if (!mib) return change.invalid(model::kInvalidTres);
   change.spec.set_tmp_mib(*mib);
   return {};
@@ -197,6 +200,7 @@ Status gpu_list(const Change& change, google::protobuf::RepeatedPtrField<model::
 }
 Status gres(const Change& change) {
   auto list = text::parse_gres_list(change.value);
+  if (!list && spoken_release() >= kSlurm24) list = set::current_gres_list(change.value);
   if (!list) return change.of_slurm(model::kInvalidGres);
   change.spec.mutable_gres_per_node()->Assign(list->begin(), list->end());
   change.spec.clear_tres_per_node();
@@ -342,7 +346,7 @@ Status hosts(const Change& change) {
 }
 
 Status throttle(const Change& change) {
-  auto value = text::parse_unsigned(change.value, text::kMaxArrayIndex);
+  auto value = text::parse_unsigned(text::skip_blanks_and_plus(change.value), text::kMaxArrayIndex);
   if (!value) return change.invalid(model::kInvalidArray);
   if (change.spec.array().ranges_size() == 0) return change.of_slurm(model::kInvalidArray);
   change.spec.mutable_array()->set_max_running(static_cast<uint32_t>(*value));

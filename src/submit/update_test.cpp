@@ -77,9 +77,19 @@ TEST_F(Update, Resources) {
   EXPECT_EQ(update("MinMemoryCPU", "1G"), "");
   EXPECT_FALSE(spec.has_mem_per_node_mib());
   EXPECT_EQ(spec.mem_per_cpu_mib(), 1024u);
+  EXPECT_EQ(update("MinMemoryCPU", "+5"), "");
+  EXPECT_EQ(update("CPUsPerTask", "+3"), "");
+  EXPECT_EQ(spec.mem_per_cpu_mib() * 10 + spec.cpus_per_task(), 53u);
+  EXPECT_EQ(update("TimeMin", "5"), "");
+  EXPECT_EQ(update("TimeMin", "-1"), model::slurm_error_text(model::kInvalidTimeMin));
+  EXPECT_EQ(spec.time_min_minutes(), 5u);
+  EXPECT_EQ(update("TimeMin", "0"), "");
+  EXPECT_FALSE(spec.has_time_min_minutes());
   EXPECT_EQ(update("MinMemoryCPU", "x"), "Invalid MinMemoryCPU value: x");
   EXPECT_EQ(update("TresPerNode", "gres:gpu:1"), "");
   EXPECT_EQ(spec.gres_per_node_size(), 1);
+  EXPECT_EQ(update("Gres", "gpu:+1"), "");  // a type, which no node has
+  EXPECT_EQ(spec.gres_per_node(0).type(), "+1");
   EXPECT_EQ(update("Gres", ""), "");
   EXPECT_EQ(spec.gres_per_node_size(), 0);
   EXPECT_EQ(update("ReqNodeList", "n[1-2]"), "");

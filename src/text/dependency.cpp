@@ -83,7 +83,7 @@ bool append_jobs(std::string_view text, model::Dependency& like, std::vector<mod
   like.set_job_id(static_cast<uint32_t>(*job_id));
   const std::string_view tasks = text.substr(std::min(underscore + 1, text.size()));
   if (underscore == text.size() || tasks == "*") {
-    terms.push_back(like);
+    terms.emplace_back(like).set_whole_array(tasks == "*");
   } else if (!append_tasks(tasks, like, terms)) {
     return false;
   }
@@ -166,11 +166,11 @@ std::string format_dependencies(const DependencyList& list) {
   return out;
 }
 
-std::string format_dependency_request(const DependencyList& list) {
+std::string format_dependency_request(const DependencyList& list, bool with_arrays) {
   std::string out;
   for (const model::Dependency& term : list.terms) {
     if (!out.empty()) out += list.any ? '?' : ',';
-    append_job(out, term, false);
+    append_job(out, term, with_arrays && term.whole_array());
   }
   return out;
 }

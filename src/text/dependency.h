@@ -19,8 +19,8 @@ struct DependencyList {
   bool any = false;
 };
 
-// A bare number is afterany, "12_*" is job 12, "+minutes" may follow any job. "" is the empty list. Fails
-// with Slurm's "Job dependency problem".
+// A bare number is afterany, "12_*" is job 12, an array (whole_array), "+minutes" may follow any job. "" is
+// the empty list. Fails with Slurm's "Job dependency problem".
 Result<DependencyList> parse_dependencies(std::string_view text);
 
 // squeue's %E: "afterok:1(unfulfilled),after:5_*+10(unfulfilled)". Fulfilled
@@ -28,7 +28,8 @@ Result<DependencyList> parse_dependencies(std::string_view text);
 // written with "_*".
 std::string format_dependencies(const DependencyList& list);
 
-// Writes the list as typed, without states: parse_dependencies reads it back.
-std::string format_dependency_request(const DependencyList& list);
+// Writes the list as typed, without states: parse_dependencies reads it back. `with_arrays`: with the "_*" of
+// whole arrays.
+std::string format_dependency_request(const DependencyList& list, bool with_arrays = false);
 
 }  // namespace minke::text

@@ -95,6 +95,9 @@ TEST(Dependency, RequestsAreReadBack) {
        {"afterok:1,afterok:2", "after:5+10?singleton", "afternotok:3_4", "afterburstbuffer:7"}) {
     EXPECT_EQ(format_dependency_request(*parse_dependencies(text)), text);
   }
+  const auto whole = *parse_dependencies("afterok:5_*+3,afterok:6");
+  EXPECT_EQ(format_dependency_request(whole, true), "afterok:5_*+3,afterok:6");
+  EXPECT_EQ(format_dependency_request(whole), "afterok:5+3,afterok:6");
 }
 
 }  // namespace

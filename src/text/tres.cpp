@@ -72,8 +72,15 @@ bool add(std::vector<model::Gres>& out, std::string_view name, std::string_view 
   return true;
 }
 
+// Blanks around an entry are no part of it, unless any word is a type.
+std::string_view without_blanks(std::string_view item, GresTypes types) {
+  return types == GresTypes::kAny ? item : trim(item);
+}
+
 // Adds the fields behind a name: "", "2", "a100", "a100:2", with "=" allowed before the count.
-bool add_fields(std::vector<model::Gres>& out, std::string_view name, std::string_view fields) {
+bool add_fields(std::vector<model::Gres>& out, std::string_view name, std::string_view fields,
+                GresTypes types) {
+  const bool any = types == GresTypes::kAny;
   if (fields.empty()) return put(out, name, "", 1);
   size_t separator = fields.find_last_of(":=");
   std::string_view last = separator == std::string_view::npos ? fields : fields.substr(separator + 1);
@@ -82,11 +89,13 @@ bool add_fields(std::vector<model::Gres>& out, std::string_view name, std::strin
   auto count = parse_count(last);
   if (separator == std::string_view::npos) {
     if (count) return put(out, name, "", *count);
-    return is_name(fields) && put(out, name, fields, 1);
+    const bool too_large = fields.find_first_not_of("0123456789") == std::string_view::npos;
+    return (is_name(fields) || (any && !too_large)) && put(out, name, fields, 1);
   }
+  if (!count) return false;
+  if (any && type.find('=') == std::string_view::npos) return put(out, name, type, *count);
   // A type may be a number: gpu:3090:1.
-  return count && is_word(type) && std::isalnum(static_cast<unsigned char>(type[0])) &&
-         put(out, name, type, *count);
+  return is_word(type) && std::isalnum(static_cast<unsigned char>(type[0])) && put(out, name, type, *count);
 }
 
 std::string entry_text(std::string_view name, std::string_view type) {
@@ -97,12 +106,11 @@ std::string entry_text(std::string_view name, std::string_view type) {
 
 }  // namespace
 
-Result<std::vector<model::Gres>> parse_gres_list(std::string_view text) {
+Result<std::vector<model::Gres>> parse_gres_list(std::string_view text, GresTypes types) {
   std::vector<model::Gres> out;
-  text = trim(text);
-  if (text.empty() || equals_ignoring_case(text, "none")) return out;
+  if (trim(text).empty() || equals_ignoring_case(trim(text), "none")) return out;
   for (std::string_view item : split(text, ',')) {
-    item = trim(item);
+    item = without_blanks(item, types);
     const bool is_tres = starts_with_ignoring_case(item, "gres/");  // gres/gpu=2
     if (is_tres || starts_with_ignoring_case(item, "gres:")) item.remove_prefix(5);
     size_t end = item.find_first_of(":=");
@@ -113,16 +121,16 @@ Result<std::vector<model::Gres>> parse_gres_list(std::string_view text) {
         (end != std::string_view::npos && end + 1 == item.size()))
       return invalid();
     std::string_view fields = end == std::string_view::npos ? std::string_view() : item.substr(end + 1);
-    if (!add_fields(out, name, fields)) return invalid();
+    if (!add_fields(out, name, fields, types)) return invalid();
   }
   return out;
 }
 
-Result<std::vector<model::Gres>> parse_gpu_list(std::string_view text) {
+Result<std::vector<model::Gres>> parse_gpu_list(std::string_view text, GresTypes types) {
   std::vector<model::Gres> out;
-  for (std::string_view item : split(trim(text), ',')) {
-    item = trim(item);
-    if (item.empty() || !add_fields(out, "gpu", item)) return invalid();
+  for (std::string_view item : split(text, ',')) {
+    item = without_blanks(item, types);
+    if (item.empty() || !add_fields(out, "gpu", item, types)) return invalid();
   }
   return out;
 }

@@ -16,14 +16,21 @@
 
 namespace minke::text {
 
+// Which words are the type of a resource, where no count stands behind them.
+enum class GresTypes {
+  kNames,  // letters and digits, as of "a100"
+  kAny,    // whatever is before the count, or is none, as for current releases: "+1" is a type, which no node
+           // has
+};
+
 // --gres and the Gres of a node: "gpu", "gpu:2", "gpu:a100:2", "gres:gpu:2", "gres/gpu:a100=2", lists of
 // these, "none". A count is 1 where none is given and may end in k or m (x 1024). Entries of the same name
 // and type are added up, those with count 0 left out. Fails with Slurm's "Invalid generic resource (gres)
 // specification".
-Result<std::vector<model::Gres>> parse_gres_list(std::string_view text);
+Result<std::vector<model::Gres>> parse_gres_list(std::string_view text, GresTypes types = GresTypes::kNames);
 
 // --gpus, --gpus-per-node, --gpus-per-task: "2", "a100:2", "a100:1,v100:1". As above, of the name "gpu".
-Result<std::vector<model::Gres>> parse_gpu_list(std::string_view text);
+Result<std::vector<model::Gres>> parse_gpu_list(std::string_view text, GresTypes types = GresTypes::kNames);
 
 std::string format_gres_list(std::span<const model::Gres> gres);  // "gpu:a100:2,shard:4"; "" for none
 // As requested, squeue's %b and TresPerNode: "gres:gpu:a100:2"; "" for none.

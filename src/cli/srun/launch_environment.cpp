@@ -15,6 +15,7 @@
 #include <climits>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <initializer_list>
@@ -89,12 +90,30 @@ uint32_t current_umask() {
   return mask;
 }
 
+namespace {
+// Whether -vv tells what a job inherits; salloc says nothing of it.
+bool tells_inherited(const submit::JobRequest& request) {
+  return request.verbose > 1 && !request.quiet && request.command != submit::Command::kSalloc;
+}
+
+// What else jobs inherit, behind the limits. A umask that a variable gives is not the command's own.
+void tell_inherited(const submit::JobRequest& request) {
+  if (!tells_inherited(request)) return;
+  const std::string name(submit::command_name(request.command));
+  std::fprintf(stderr, "%s: debug:  propagating SLURM_PRIO_PROCESS=%s\n", name.c_str(), nice_value().c_str());
+  if (std::getenv("SLURM_UMASK") != nullptr) return;
+  std::fprintf(stderr, "%s: debug:  propagating UMASK=%04o\n", name.c_str(),
+               static_cast<unsigned>(request.spec.umask()));
+}
+}  // namespace
+
 void complete_submission(submit::JobRequest& request, int argc, char** argv) {
   model::JobSpec& spec = request.spec;
   spec.set_submit_host(host_name());
   spec.set_submit_line(submit_line(argc, argv));
   spec.set_umask(request.umask.value_or(current_umask()));
   propagate_limits(request);
+  tell_inherited(request);
   for (model::JobSpec& component : request.het_components) {
     component.set_submit_host(spec.submit_host());
     component.set_submit_line(spec.submit_line());
@@ -130,7 +149,7 @@ void propagate_limits(submit::JobRequest& request) {
     model::ResourceLimit& limit = *request.spec.add_resource_limits();
     limit.set_name(known.name);
     limit.set_soft(value.rlim_cur);
-    if (request.verbose > 1 && !request.quiet) {
+    if (tells_inherited(request)) {
       std::fprintf(stderr, "%s: debug:  propagating RLIMIT_%s=%llu\n",
                    std::string(submit::command_name(request.command)).c_str(), known.name,
                    static_cast<unsigned long long>(value.rlim_cur));

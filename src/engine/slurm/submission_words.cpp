@@ -178,7 +178,7 @@ void add_manners(const JobSpec& spec, Words& words) {
   if (spec.dependencies_size() > 0) {
     text::DependencyList list{.terms = {spec.dependencies().begin(), spec.dependencies().end()},
                               .any = spec.dependency_any()};
-    words.push_back(option("dependency", text::format_dependency_request(list)));
+    words.push_back(option("dependency", text::format_dependency_request(list, true)));
   }
   if (spec.nice() != 0) words.push_back(option("nice", std::to_string(spec.nice())));
   if (spec.has_requeue()) words.emplace_back(spec.requeue() ? "--requeue" : "--no-requeue");

@@ -50,6 +50,11 @@ DependencyStatus of_outcome(DependencyType type, bool succeeded) {
   }
 }
 
+// How what is unknown ended is not known; but it is not waited for.
+DependencyStatus of_unknown(DependencyType type) {
+  return fulfilled_if(type == AFTER || type == AFTER_ANY || type == AFTER_BURST_BUFFER);
+}
+
 }  // namespace
 
 Dependencies::Dependencies(Core& core) : core_(core), namesakes_(core.state) {}
@@ -68,11 +73,16 @@ Status Dependencies::check(JobSpec& spec, uint32_t uid) const {
     const ArrayGroup* group = core_.state.find_array(term.job_id());
     const Job* known = core_.state.find(group == nullptr ? term.job_id() : *group->jobs.begin());
     const bool by_ending = term.type() == AFTER_OK || term.type() == AFTER_NOT_OK;
-    const bool no_task = known != nullptr && term.has_array_task_id() && known->array_job_id == 0;
+    const bool wants_array = term.has_array_task_id() || term.whole_array();  // "5_3", "5_*"
+    const bool no_task = known != nullptr && wants_array && known->array_job_id == 0;
     if (no_task && by_ending && core_.config.slurm_release >= kSlurm24)
       return failure("job " + std::to_string(term.job_id()) + " is no array", kDependency);
+    if (group != nullptr && by_ending && lacks_task(term) && core_.config.slurm_release >= kSlurm24)
+      return failure(
+          "array " + std::to_string(term.job_id()) + " has no task " + std::to_string(term.array_task_id()),
+          kDependency);
     if (known != nullptr && viewer.sees(known->uid)) {
-      if (!term.has_array_task_id()) term.set_whole_array(group != nullptr);
+      if (!term.has_array_task_id()) term.set_whole_array(group != nullptr || term.whole_array());
       continue;
     }
     const auto stored = core_.store.job(term.job_id());
@@ -85,6 +95,13 @@ Status Dependencies::check(JobSpec& spec, uint32_t uid) const {
     term.set_status(DEPENDENCY_FULFILLED);
   }
   return {};
+}
+
+bool Dependencies::lacks_task(const Dependency& term) const {
+  if (!term.has_array_task_id() || core_.state.find_task(term.job_id(), term.array_task_id()) != nullptr)
+    return false;
+  const auto stored = core_.store.array_task(term.job_id(), term.array_task_id());
+  return stored && !*stored;
 }
 
 Status Dependencies::check_circle(const Job& job, const JobSpec& spec) const {
@@ -268,14 +285,16 @@ DependencyStatus Dependencies::evaluate_job(const Dependency& term, const Job& j
 DependencyStatus Dependencies::evaluate_task(const Dependency& term, const Job& job, uint32_t index) const {
   if (const Job* other = core_.state.find_task(term.job_id(), index)) return evaluate_job(term, job, *other);
   const auto stored = core_.store.array_task(term.job_id(), index);
-  if (!stored || !*stored) return DEPENDENCY_FAILED;
+  if (!stored) return DEPENDENCY_FAILED;
+  if (!*stored) return of_unknown(term.type());
   return of_outcome(term.type(), (*stored)->record.state() == JOB_COMPLETE);
 }
 
 // Against a job, or an array without tasks in memory.
 DependencyStatus Dependencies::evaluate_stored(const Dependency& term, const Job& job) const {
   const auto stored = core_.store.job(term.job_id());
-  if (!stored || !*stored) return DEPENDENCY_FAILED;
+  if (!stored) return DEPENDENCY_FAILED;
+  if (!*stored) return of_unknown(term.type());
   if ((*stored)->record.array_job_id() == 0)
     return of_outcome(term.type(), (*stored)->record.state() == JOB_COMPLETE);
   const auto outcome = core_.store.array_outcome(term.job_id());

@@ -76,6 +76,7 @@ class Dependencies : public JobListener {
   model::DependencyStatus evaluate_start(const model::Dependency& term, const Job& job,
                                          const Job& other) const;
   model::DependencyStatus evaluate_job(const model::Dependency& term, const Job& job, const Job& other) const;
+  bool lacks_task(const model::Dependency& term) const;  // names a task that the array never had
   model::DependencyStatus evaluate_task(const model::Dependency& term, const Job& job, uint32_t index) const;
   model::DependencyStatus evaluate_stored(const model::Dependency& term, const Job& job) const;
   model::DependencyStatus evaluate_array(const model::Dependency& term, const Job& job,
