@@ -6,7 +6,6 @@ the memory of the processes that run them, and how long `minke farm status` take
 """
 import os
 import pathlib
-import resource
 import shutil
 import subprocess
 import sys
@@ -90,8 +89,12 @@ def measure_large(context: Context, report: Report, cases: int) -> None:
         table = write_table(directory, cases)
         words = ["minke", "farm", "run", str(table), "--dir", f"{table}.farm", "--jobs=1", f"-c{os.cpu_count()}", "--mem=0",
                  "--detach", "--", "true", "{}"]
-        require(cluster.command(*words))
-        report.sample(f"farm: making one of {cases} cases, peak KiB", resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+        made = subprocess.Popen([str(cluster.program), *words[1:]], env=cluster.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        _, status, usage = os.wait4(made.pid, 0)
+        made.returncode = os.waitstatus_to_exitcode(status)
+        if made.returncode != 0:
+            raise RuntimeError("a large farm has not begun")
+        report.sample(f"farm: making one of {cases} cases, peak KiB", usage.ru_maxrss)
         peak, done = 0, 0
         while done < cases:
             for _ in range(10):
