@@ -295,14 +295,39 @@ def test_nothing_of_a_worker_outlives_it(cluster, victim):
     (["t.csv"], ["echo"], "t.csv, line 3: it has 1 columns, and the first line has 2"),
     (["t.jsonl"], ["echo"], "t.jsonl, line 2: it is not JSON"),
     (["cases", "--detach"], ["echo"], "--detach needs --jobs"),
+    (["cases", "--time=24h"], ["echo"], "Invalid --time specification (write 24:00:00"),
+    (["long"], ["echo"], "long, line 2: it is longer than 1 MiB"),
     (["cases", "t.csv"], ["echo"], "one table, and not also t.csv")])
 def test_wrong_requests_are_named(cluster, options, command, problem):
     table(cluster, ["a"])
     table(cluster, [], "empty")
     table(cluster, ["a,b", "1,2", "3"], "t.csv")
     table(cluster, ["{}", "{"], "t.jsonl")
+    table(cluster, ["short", "x" * 3_000_000], "long")
     assert problem in farm(cluster, *options, check=1, command=command).stderr
     assert not cluster.queue() and not list(cluster.work.glob("*.farm*"))
+
+
+@pytest.mark.parametrize("words, problem", [
+    (["status", "--jso"], "minke farm status has no option --jso"),
+    (["result", "cases.farm", "--format=parquet"], "minke farm result has no option --format=parquet"),
+    (["stop", "--noww"], "minke farm stop has no option --noww"),
+    (["wait", "cases.farm", "more"], '"more" is one word too many'),
+    (["log", "1", "cases.farm", "3"], '"3" is one word too many'),
+    (["log", "--dir=cases.farm"], "which case?"),
+    (["status", "--dir", "nowhere"], "nowhere is no farm's directory")])
+def test_wrong_words_behind_a_command_are_named(cluster, words, problem):
+    farm(cluster, table(cluster, ["true"]))
+    assert problem in cluster.run("minke", "farm", *words, check=1).stderr
+
+
+def test_programs_read_a_farms_state(cluster):
+    farm(cluster, table(cluster, ["true", "exit 3", "kill -9 $$"]), check=1)
+    told = json.loads(cluster.run("minke", "farm", "status", "--json", "--dir", "cases.farm", check=0).stdout)
+    assert told["ends"] == {"exit code": 1, "signal": 1}
+    assert {name: told[name] for name in ("cases", "ok", "failed", "waiting", "running", "workers", "stopped", "run_again")} == {
+        "cases": 3, "ok": 1, "failed": 2, "waiting": 0, "running": 0, "workers": 0, "stopped": False, "run_again": 0}
+    assert 0 <= told["mean_seconds"] <= told["longest_seconds"] and told["directory"] == str(cluster.work / "cases.farm")
 
 
 def test_a_column_that_is_missing_fails_its_case(cluster):

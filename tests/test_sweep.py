@@ -388,6 +388,10 @@ command: [bash, -c, "printf 'step,loss\\\\n1,nan\\\\n' > $MINKE_TRIAL_DIR/l.csv"
 """)
     assert "no trial has a value" in said("run", "nan.yaml")
     assert "it wrote no finite value of loss" in trials(work, "nan")[0]["reason"]
+    (work.work / "options.yaml").write_text((work.work / "nan.yaml").read_text() + "sbatch: [--time=24h]\n")
+    assert "options.yaml: sbatch's options: Invalid --time specification (write 24:00:00" in said("run", "options.yaml")
+    assert "sbatch's options: Invalid --time" in said("run", "nan.yaml", "-d", "other", "--sbatch=--time=24h")
+    assert not (work.work / "sweeps/options").exists() and not (work.work / "other").exists()
     (work.work / "fails.yaml").write_text("method: grid\nmetric: {name: l}\nparameters: {x: {values: [1, 2]}}\ncommand: [\"false\"]\n")
     said("run", "fails.yaml")
     assert all("FAILED, exit code 1:0" in one["reason"] for one in trials(work, "fails"))

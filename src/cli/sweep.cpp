@@ -13,7 +13,9 @@
 #include <cstdlib>
 #include <ctime>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "api/submission.pb.h"
@@ -25,6 +27,7 @@
 #include "os/files.h"
 #include "os/random_key.h"
 #include "search/parameter_words.h"
+#include "submit/advice.h"
 #include "submit/job_request.h"
 #include "sweep/driver.h"
 #include "sweep/optuna.h"
@@ -85,26 +88,48 @@ std::string name_of(const SweepOptions& options, const search::SweepFile& file) 
   return name.empty() ? "sweep" : name.substr(0, 100);
 }
 
-Result<uint32_t> submit_trial(engine::Engine& cluster, const sweep::TrialJob& job) {
+// A trial's job, as sbatch would read it.
+struct TrialSubmission {
+  std::vector<std::string> words;
+  std::vector<char*> argv;  // of the words, and a null
+  submit::Invocation invocation;
+  submit::JobRequest request;
+  int argc() const { return static_cast<int>(words.size()); }
+};
+
+Result<std::unique_ptr<TrialSubmission>> read_trial(const sweep::TrialJob& job) {
+  auto trial = std::make_unique<TrialSubmission>();
   std::string log = job.log;
   for (size_t at = 0; (at = log.find('%', at)) != std::string::npos; at += 2) log.insert(at, "%");
-  std::vector<std::string> words = {"sbatch", "--job-name=" + job.name};
-  words.insert(words.end(), job.sbatch.begin(), job.sbatch.end());
+  trial->words = {"sbatch", "--job-name=" + job.name};
+  trial->words.insert(trial->words.end(), job.sbatch.begin(), job.sbatch.end());
   for (const std::string& word : {"--output=" + log, std::string("--open-mode=append"),
                                   std::string("--requeue"), "--chdir=" + job.work_dir})
-    words.push_back(word);
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  const int argc = static_cast<int>(words.size());
-  const submit::Invocation invocation = current_invocation(submit::Command::kSbatch, argc, argv.data());
-  const auto line = submit::read_command_line(invocation);
-  if (!line) return failure(line.error().text);
-  if (!line->positional.empty() || line->wrap)
+    trial->words.push_back(word);
+  for (std::string& word : trial->words) trial->argv.push_back(word.data());
+  trial->argv.push_back(nullptr);
+  trial->invocation = current_invocation(submit::Command::kSbatch, trial->argc(), trial->argv.data());
+  const auto refused = [&](const submit::Refusal& refusal) {
+    return failure("sbatch's options: " + submit::plain_refusal(trial->invocation, std::nullopt, refusal));
+  };
+  const auto line = submit::read_command_line(trial->invocation);
+  if (!line) return refused(line.error());
+  if (line->wrap || line->show != submit::ShowOnly::kNothing)
+    return failure("sbatch's options: --wrap, --help and --version are not for a sweep");
+  if (!line->positional.empty())
     return failure("sbatch's options for a sweep name no script: " + line->positional.front());
-  auto request = submit::make_job_request(invocation, *line, submit::ScriptFile{"", job.script});
-  if (!request) return failure(request.error().text);
-  const auto reply = submit_batch(cluster, invocation, *request, argc, argv.data(), job.key);
+  auto request = submit::make_job_request(trial->invocation, *line, submit::ScriptFile{"", job.script});
+  if (!request) return refused(request.error());
+  trial->request = std::move(*request);
+  return trial;
+}
+
+Result<uint32_t> submit_trial(engine::Engine& cluster, const sweep::TrialJob& job) {
+  const auto trial = read_trial(job);
+  if (!trial) return failure(trial.error());
+  TrialSubmission& read = **trial;
+  const auto reply =
+      submit_batch(cluster, read.invocation, read.request, read.argc(), read.argv.data(), job.key);
   if (!reply) return failure(reply.error());
   return reply->job_id();
 }
@@ -173,6 +198,17 @@ Result<std::unique_ptr<sweep::Record>> begin(const SweepOptions& options, bool w
   settings.trials = options.trials;
   settings.sbatch = options.sbatch;
   settings.seed = options.seed > 0 ? options.seed : 1;
+  if (with_jobs) {
+    sweep::TrialJob first;
+    first.name = "sweep";
+    first.script = "#!/bin/sh\n";
+    first.log = "output.log";
+    first.work_dir = settings.work_dir;
+    first.sbatch = file->sbatch;
+    first.sbatch.insert(first.sbatch.end(), settings.sbatch.begin(), settings.sbatch.end());
+    if (const auto read = read_trial(first); !read)
+      return failure(file->sbatch.empty() ? read.error().message : source + ": " + read.error().message);
+  }
   const std::string directory =
       absolute(options.directory.empty() ? "sweeps/" + name_of(options, *file) : options.directory);
   return sweep::Record::create(directory, *text, settings);

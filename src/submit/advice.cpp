@@ -431,4 +431,18 @@ Refusal with_advice(const Invocation& invocation, const std::optional<ScriptFile
   return refusal;
 }
 
+std::string plain_refusal(const Invocation& invocation, const std::optional<ScriptFile>& script,
+                          const Refusal& refusal) {
+  const std::string own = std::string(command_name(invocation.command)) + ": ";
+  const std::string text = with_advice(invocation, script, refusal).text;
+  std::string plain;
+  for (std::string_view line : text::split(text, '\n')) {
+    if (!line.starts_with(own)) continue;  // the hint at --help
+    line.remove_prefix(own.size());
+    if (line.starts_with("error: ")) line.remove_prefix(7);
+    plain += (plain.empty() ? "" : "; ") + std::string(line);
+  }
+  return plain.empty() ? std::string(text::trim(text)) : plain;
+}
+
 }  // namespace minke::submit

@@ -21,4 +21,9 @@ std::string advice(const Invocation& invocation, const std::optional<ScriptFile>
 // line has an explanation in parentheses already, only the place is added to it.
 Refusal with_advice(const Invocation& invocation, const std::optional<ScriptFile>& script, Refusal refusal);
 
+// For fronts with names of their own, as minke farm: what the command itself says, with the advice, in one
+// line and without the command's name.
+std::string plain_refusal(const Invocation& invocation, const std::optional<ScriptFile>& script,
+                          const Refusal& refusal);
+
 }  // namespace minke::submit

@@ -29,8 +29,9 @@ namespace {
 
 constexpr char kUsage[] =
     "Usage: minke farm run [TABLE | - | --glob PATTERN] [options] [sbatch's options] [-- COMMAND …]\n"
-    "       minke farm status|result|stop [DIRECTORY]    minke farm log CASE [DIRECTORY]\n"
-    "       minke farm wait [DIRECTORY]                  minke farm add TABLE [DIRECTORY]\n"
+    "       minke farm status [DIRECTORY] [--json]       minke farm log CASE [DIRECTORY]\n"
+    "       minke farm result|wait [DIRECTORY]           minke farm add TABLE [DIRECTORY]\n"
+    "       minke farm stop [DIRECTORY] [--now]          (--now ends the cases that run, too)\n"
     "       minke farm retry [DIRECTORY] [CASE…]         (cases that failed: all, or 3 7-9)\n"
     "\n"
     "Runs a command for each case of a table, in jobs which take cases until none is left.\n"
@@ -283,26 +284,58 @@ int run(int argc, char** argv) {
   return follow(*opened, request->detach);
 }
 
-using Arguments = std::vector<std::string>;
+// What stands behind a command: its words, --dir, and the one option that it knows besides.
+struct Arguments {
+  std::vector<std::string> words;
+  std::optional<std::string> directory;
+  bool flag = false;
+};
 
-std::optional<std::string> word_at(const Arguments& words, size_t i) {
-  return i < words.size() ? std::optional<std::string>(words[i]) : std::nullopt;
+// At most `most` words, and behind them the farm's directory, if --dir does not name it.
+Result<Arguments> read_arguments(int argc, char** argv, size_t most, std::string_view flag = "") {
+  Arguments read;
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (!flag.empty() && word == flag) {
+      read.flag = true;
+    } else if (word.starts_with("--dir=")) {
+      read.directory = word.substr(6);
+    } else if (word == "--dir" && i + 1 < argc) {
+      read.directory = argv[++i];
+    } else if (word.size() > 1 && word.starts_with('-')) {
+      return failure("minke farm " + std::string(argv[0]) + " has no option " + word +
+                     "; see minke farm --help");
+    } else {
+      read.words.push_back(word);
+    }
+  }
+  if (!read.directory && read.words.size() == most + 1) {
+    read.directory = read.words.back();
+    read.words.pop_back();
+  }
+  if (read.words.size() > most) return failure("\"" + read.words[most] + "\" is one word too many");
+  return read;
 }
 
-int status(const Arguments& words) {
-  auto farm = open_farm(word_at(words, 0));
+int status(int argc, char** argv) {
+  const auto read = read_arguments(argc, argv, 0, "--json");
+  if (!read) return complain(read.error());
+  auto farm = open_farm(read->directory);
   if (!farm) return complain(farm.error());
   const auto now = farming::survey(farm->journal);
   if (!now) return complain(now.error());
-  print_status(farm->directory, *now);
+  if (read->flag)
+    view::write_out(status_json(farm->directory, *now));
+  else
+    print_status(farm->directory, *now);
   return 0;
 }
 
-int stop(Arguments words) {
-  const auto flag = std::find(words.begin(), words.end(), "--now");
-  const bool at_once = flag != words.end();
-  if (at_once) words.erase(flag);
-  auto farm = open_farm(word_at(words, 0));
+int stop(int argc, char** argv) {
+  const auto read = read_arguments(argc, argv, 0, "--now");
+  if (!read) return complain(read.error());
+  const bool at_once = read->flag;
+  auto farm = open_farm(read->directory);
   if (!farm) return complain(farm.error());
   {
     const auto turn = farming::Turn::take(farm->journal);
@@ -319,9 +352,12 @@ int stop(Arguments words) {
   return 0;
 }
 
-int add(Arguments words) {
+int add(int argc, char** argv) {
+  const auto read = read_arguments(argc, argv, 1);
+  if (!read) return complain(read.error());
+  const auto& words = read->words;
   if (words.empty()) return complain({0, "which table? minke farm add TABLE [DIRECTORY]"});
-  auto farm = open_farm(word_at(words, 1));
+  auto farm = open_farm(read->directory);
   if (!farm) return complain(farm.error());
   Result<uint64_t> added = 0;
   {
@@ -335,12 +371,14 @@ int add(Arguments words) {
 }
 
 // minke farm retry [DIRECTORY] [CASE…]: the cases that failed for good run again, as one more attempt.
-int retry(const Arguments& words) {
+int retry(int argc, char** argv) {
+  const auto read = read_arguments(argc, argv, SIZE_MAX - 1);
+  if (!read) return complain(read.error());
   std::error_code problem;
-  std::optional<std::string> directory;
+  std::optional<std::string> directory = read->directory;
   std::vector<farm::Range> cases;
-  for (const std::string& word : words) {
-    const bool is_first = &word == words.data();
+  for (const std::string& word : read->words) {
+    const bool is_first = &word == read->words.data() && !directory;
     const auto range = farming::parse_cases(word);
     if (is_first && (!range || std::filesystem::exists(word + "/farm.json", problem))) {
       directory = word;
@@ -368,23 +406,29 @@ int retry(const Arguments& words) {
 }
 
 // Follows a farm that somebody else began, or whose own process has died.
-int wait(Arguments words) {
-  auto farm = open_farm(word_at(words, 0));
+int wait(int argc, char** argv) {
+  const auto read = read_arguments(argc, argv, 0);
+  if (!read) return complain(read.error());
+  auto farm = open_farm(read->directory);
   if (!farm) return complain(farm.error());
   return follow(*farm, false);
 }
 
-int log(Arguments words) {
-  const auto number = text::parse_unsigned(words.empty() ? "" : words[0]);
+int log(int argc, char** argv) {
+  const auto read = read_arguments(argc, argv, 1);
+  if (!read) return complain(read.error());
+  const auto number = text::parse_unsigned(read->words.empty() ? "" : read->words[0]);
   if (!number || *number == 0) return complain({0, "which case? minke farm log CASE [DIRECTORY]"});
-  auto farm = open_farm(word_at(words, 1));
+  auto farm = open_farm(read->directory);
   if (!farm) return complain(farm.error());
   if (const Status printed = print_log(farm->journal, *number); !printed) return complain(printed.error());
   return 0;
 }
 
-int result(Arguments words) {
-  auto farm = open_farm(word_at(words, 0));
+int result(int argc, char** argv) {
+  const auto read = read_arguments(argc, argv, 0);
+  if (!read) return complain(read.error());
+  auto farm = open_farm(read->directory);
   if (!farm) return complain(farm.error());
   if (const Status printed = print_results(farm->journal, farm->settings); !printed)
     return complain(printed.error());
@@ -401,14 +445,12 @@ int farm_main(int argc, char** argv) {
     return argc > 1 ? 0 : 2;
   }
   if (verb == "run") return run(argc - 1, argv + 1);
-  const Arguments words(argv + 2, argv + argc);
-  if (verb == "status") return status(words);
-  if (verb == "wait") return wait(words);
-  if (verb == "log") return log(words);
-  if (verb == "retry") return retry(words);
-  if (verb == "add") return add(words);
-  if (verb == "stop") return stop(words);
-  if (verb == "result") return result(words);
+  using Command = int (*)(int argc, char** argv);
+  static constexpr std::pair<std::string_view, Command> kCommands[] = {
+      {"status", status}, {"wait", wait}, {"log", log},      {"retry", retry},
+      {"add", add},       {"stop", stop}, {"result", result}};
+  for (const auto& [name, command] : kCommands)
+    if (verb == name) return command(argc - 1, argv + 1);
   return complain({0, "there is no minke farm " + verb + "; see minke farm --help"});
 }
 

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <ctime>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 
@@ -28,9 +29,10 @@ double rate_of(const farm::Tally& tally) {
   return ms <= 0 ? 0 : static_cast<double>(tally.ended) * 1000 / static_cast<double>(ms);
 }
 
+constexpr const char* kNames[farm::kEndings] = {"exit code",        "signal",  "out of memory", "lost",
+                                                "lost with a node", "stopped", "not started"};
+
 std::string kinds_of_failure(const farming::Survey& survey) {
-  static constexpr const char* kNames[farm::kEndings] = {
-      "exit code", "signal", "out of memory", "lost", "lost with a node", "stopped", "not started"};
   std::string text;
   for (size_t i = 0; i < farm::kEndings; ++i)
     if (const uint64_t count = survey.tally.failed[i] + survey.lost_by[i]; count > 0)
@@ -147,6 +149,29 @@ void print_status(const std::string& directory, const farming::Survey& survey) {
     line("a case", times);
   }
   if (survey.stopped) view::write_out("stopped: minke farm retry goes on\n");
+}
+
+std::string status_json(const std::string& directory, const farming::Survey& survey) {
+  nlohmann::ordered_json ends = nlohmann::ordered_json::object();
+  for (size_t i = 0; i < farm::kEndings; ++i)
+    if (const uint64_t count = survey.tally.failed[i] + survey.lost_by[i]; count > 0) ends[kNames[i]] = count;
+  const uint64_t ended = survey.tally.ended;
+  const nlohmann::ordered_json status = {
+      {"directory", directory},
+      {"cases", survey.cases},
+      {"ok", survey.ok},
+      {"failed", survey.failed},
+      {"waiting", survey.waiting},
+      {"running", survey.running},
+      {"workers", survey.workers},
+      {"stopped", survey.stopped},
+      {"ends", ends},
+      {"run_again", survey.tally.again + survey.lost_again},
+      {"cases_per_second", rate_of(survey.tally)},
+      {"mean_seconds",
+       ended == 0 ? 0 : static_cast<double>(survey.tally.run_us) / 1e6 / static_cast<double>(ended)},
+      {"longest_seconds", static_cast<double>(survey.tally.longest_us) / 1e6}};
+  return status.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
 Status print_log(farming::Journal& journal, uint64_t number) {

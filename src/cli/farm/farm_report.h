@@ -29,6 +29,8 @@ class ProgressReport {
 std::string progress_text(const farming::Survey& survey);
 void print_summary(const farming::Survey& survey);
 void print_status(const std::string& directory, const farming::Survey& survey);
+// The same as one line of JSON.
+std::string status_json(const std::string& directory, const farming::Survey& survey);
 
 // What the last run of a case printed, as it stands.
 Status print_log(farming::Journal& journal, uint64_t number);

@@ -19,6 +19,7 @@
 #include "os/helper_program.h"
 #include "os/minke_home.h"
 #include "os/this_program.h"
+#include "submit/advice.h"
 #include "submit/job_request.h"
 #include "text/number.h"
 #include "text/shell_quote.h"
@@ -150,7 +151,7 @@ Result<Line> read_options(const Words& options) {
   line.argv.push_back(nullptr);
   line.invocation = current_invocation(submit::Command::kSbatch, line.argc(), line.argv.data());
   auto read = submit::read_command_line(line.invocation);
-  if (!read) return failure(std::string(text::trim(read.error().text)));
+  if (!read) return failure(submit::plain_refusal(line.invocation, std::nullopt, read.error()));
   if (read->wrap || read->external || read->show != submit::ShowOnly::kNothing)
     return failure(
         "--wrap, --external, --help and --version are not for farms: the command stands behind --");
@@ -187,7 +188,7 @@ Result<std::string> make_job_request(const Words& options, FarmRequest& farm) {
                              std::string(os::helper_name(os::Helper::kFarmWorker)) + " " +
                              text::shell_quoted(farm.directory);
   auto request = submit::make_job_request(line->invocation, line->read, submit::ScriptFile{"", script});
-  if (!request) return failure(std::string(text::trim(request.error().text)));
+  if (!request) return failure(submit::plain_refusal(line->invocation, std::nullopt, request.error()));
   if (const Status fine = check_request(*request); !fine) return failure(fine.error());
   model::JobSpec& spec = request->spec;
   if (!request->is_given("job-name"))
@@ -231,7 +232,7 @@ farming::LineSource lines_of_file(const std::string& path) {
         if (const Status taken = take(std::string_view(unread).substr(begin, end - begin)); !taken)
           return taken;
       unread.erase(0, begin);
-      if (unread.size() > (size_t{1} << 21)) return failure(path + ": a line is longer than 1 MiB");
+      if (unread.size() > (size_t{1} << 21)) return take(unread);  // who takes it says which line is too long
     }
   };
 }

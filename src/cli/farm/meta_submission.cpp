@@ -22,6 +22,7 @@
 #include "model/job_spec.pb.h"
 #include "os/files.h"
 #include "os/random_key.h"
+#include "submit/advice.h"
 #include "submit/job_request.h"
 #include "text/hex.h"
 #include "text/number.h"
@@ -48,15 +49,17 @@ Result<Script> read_words(std::vector<std::string> words) {
   argv.push_back(nullptr);
   const int argc = static_cast<int>(script.words.size());
   script.invocation = current_invocation(submit::Command::kSbatch, argc, argv.data());
-  const auto refused = [](const submit::Refusal& refusal) {
-    return failure(std::string(text::trim(refusal.text)));
+  std::optional<submit::ScriptFile> content;
+  const auto refused = [&](const submit::Refusal& refusal) {
+    return failure("sbatch: error: " + submit::plain_refusal(script.invocation, content, refusal));
   };
   const auto line = submit::read_command_line(script.invocation);
   if (!line) return refused(line.error());
   if (line->wrap || line->show != submit::ShowOnly::kNothing || line->positional.empty())
     return failure("the arguments behind N must be options of sbatch");
-  const auto content = read_script(script.invocation, *line);
-  if (!content) return failure(content.error());
+  auto read = read_script(script.invocation, *line);
+  if (!read) return failure(read.error());
+  content = std::move(*read);
   auto request = submit::make_job_request(script.invocation, *line, *content);
   if (!request) return refused(request.error());
   if (!request->het_components.empty()) return failure("a farm's job cannot be heterogeneous");
