@@ -260,6 +260,11 @@ int send(engine::Engine& cluster, const Options& options, const api::SignalReque
     const bool asks_no_more = request.full() ? request.signal() == 0 : ends_it;
     const bool no_failure = over && asks_no_more && !request.batch_only();
     if (!no_failure) status = 1;
+    if (!options.quiet && no_failure && !options.verbose && ::isatty(STDERR_FILENO) == 1) {
+      std::fprintf(stderr, "scancel: note: nothing was done to job %s: %s (minke jobs lists yours)\n",
+                   failed.job().c_str(),
+                   failed.message().c_str());  // people want to know it, programs do not
+    }
     if (options.quiet || (no_failure && !options.verbose)) continue;
     const std::string step = request.has_step_id() ? "." + std::to_string(request.step_id()) : std::string();
     std::fprintf(stderr, "scancel: error: Kill job error on %s id %s%s: %s\n",

@@ -14,6 +14,7 @@
 #include "cli/commands.h"
 #include "cli/document_output.h"
 #include "cli/sinfo_options.h"
+#include "cli/unknown_partitions.h"
 #include "engine/engine.h"
 #include "engine/fetch.h"
 #include "engine/open.h"
@@ -122,6 +123,7 @@ int sinfo_main(int argc, char** argv) {
   }
   if (!check_clusters(**cluster, "sinfo", options.clusters)) return 1;
   if (options.verbose) view::write_out(parameters(options));
+  if (!options.document) tell_of_unknown_partitions(**cluster, "sinfo", options.partitions);
   view::DisplayContext context = view::display_context_from_environment();
   if (options.clusters) context.cluster_name = engine::fetch_cluster_name(**cluster);  // needed only by %V
   while (true) {

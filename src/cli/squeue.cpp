@@ -14,6 +14,7 @@
 #include "cli/document_output.h"
 #include "cli/slurm_programs.h"
 #include "cli/squeue_options.h"
+#include "cli/unknown_partitions.h"
 #include "engine/engine.h"
 #include "engine/fetch.h"
 #include "engine/open.h"
@@ -259,6 +260,7 @@ int squeue_main(int argc, char** argv) {
   if (const Status added = add_partition_tiers(**cluster, options); !added)
     return fail("slurm_load_partitions", added.error());
   if (options.verbose && !options.document) view::write_out(parameters(options));
+  if (!options.document) tell_of_unknown_partitions(**cluster, "squeue", options.partitions);
   leave_out_hidden(**cluster, options);
   view::DisplayContext context = view::display_context_from_environment();
   context.convert_units = !options.no_convert;

@@ -209,7 +209,11 @@ void run_epilog(const std::string& program, const std::string& whose) {
     ::execv(("./" + name).c_str(), argv);
     error = errno;
   }
-  say_error("execve(): " + name + ": " + std::strerror(error));
+  const bool is_searched = error == ENOENT && name.find('/') == std::string::npos;
+  say_error("execve(): " + name + ": " + std::strerror(error) +
+            (error == EACCES ? " (to make a program of the file: chmod +x)"
+             : is_searched   ? " (it is in no directory of PATH)"
+                             : ""));
   ::_exit(error);
 }
 

@@ -257,10 +257,13 @@ TEST_F(Launching, SaysAsSlurmWhatCannotBeExecuted) {
     return status(launch);
   };
   EXPECT_EQ(execute("no-such-program"), ENOENT << 8);
-  EXPECT_EQ(output(), "slurmstepd: error: execve(): no-such-program: No such file or directory\n");
+  EXPECT_EQ(output(),
+            "slurmstepd: error: execve(): no-such-program: No such file or directory "
+            "(it is in no directory of PATH)\n");
   write_whole(work / "plain", "#!/bin/sh\n");
   EXPECT_EQ(execute(work / "plain"), EACCES << 8);
-  EXPECT_EQ(output(), "slurmstepd: error: execve(): " + (work / "plain") + ": Permission denied\n");
+  EXPECT_EQ(output(), "slurmstepd: error: execve(): " + (work / "plain") +
+                          ": Permission denied (to make a program of the file: chmod +x)\n");
   write_whole(work / "script", "#!/no/interpreter -x\n");
   ::chmod((work / "script").c_str(), 0700);
   EXPECT_EQ(execute("./script"), ENOENT << 8);

@@ -216,6 +216,14 @@ MINKE_NO_HEAP bool say_bad_interpreter(const ChildBlock& child, const char* prog
   return true;
 }
 
+// What to do about a program that could not be executed.
+MINKE_NO_HEAP const char* hint_at_program(long error, const char* name) {
+  if (error == EACCES) return " (to make a program of the file: chmod +x)";
+  const char* at = name;
+  while (*at != '\0' && *at != '/') ++at;
+  return error == ENOENT && *at == '\0' ? " (it is in no directory of PATH)" : "";
+}
+
 [[noreturn]] MINKE_NO_HEAP void execute(ChildBlock& child) {
   long error = ENOENT;
   const char* const name = child.argv[0];
@@ -235,7 +243,7 @@ MINKE_NO_HEAP bool say_bad_interpreter(const ChildBlock& child, const char* prog
   }
   const char* reason = strerrordesc_np(static_cast<int>(error));
   if (error != ENOENT || !say_bad_interpreter(child, tried, reason)) {
-    say({child.error_prefix, "execve(): ", name, ": ", reason, "\n"});
+    say({child.error_prefix, "execve(): ", name, ": ", reason, hint_at_program(error, name), "\n"});
   }
   leave(static_cast<int>(error));
 }

@@ -154,6 +154,8 @@ MISTAKES = [
     ("a job without its step", "sattach 12", "write 12.0: the job and its step"),
     ("the output of no job", "minke tail 99999", "minke jobs lists yours"),
     ("to edit no job", "minke edit 99999", "minke redo 99999 submits an ended one again"),
+    ("a program that is not there", "srun nosuchprogram", "(it is in no directory of PATH)"),
+    ("a file that is no program", "srun ./ok.sh", "(to make a program of the file: chmod +x)"),
     # scontrol and sacctmgr.
     ("a setting misspelt", "scontrol update jobid=1 timelimt=5", "did you mean timelimit?"),
     ("a setting of a node misspelt", "scontrol update nodename=n1 stat=drain reason=x wieght=1", "did you mean weight?"),
@@ -243,6 +245,28 @@ def test_a_terminal_is_told_that_it_is_read(cluster):
     os.write(leader, b"#!/bin/sh\ntrue\n\x04")
     assert process.stdout.read().startswith("Submitted batch job ")
     assert process.wait(60) == 0
+    os.close(leader)
+
+
+@pytest.mark.parametrize("command, says", [
+    ("squeue --partition=mian", "squeue: note: there is no partition mian; did you mean main?"),
+    ("sinfo --partition=gpu", "sinfo: note: there is no partition gpu; sinfo lists them"),
+    ("scancel 99999", "scancel: note: nothing was done to job 99999: Invalid job id specified"),
+    ("sbatch ok.sh --time=5", "--time=5 stands behind the script, and is the script's")])
+def test_people_who_watch_are_told_what_programs_are_not(cluster, command, says):
+    import os
+    import pty
+    assert cluster.run(*command.split(), check=0).stderr == ""
+    leader, follower = pty.openpty()
+    process = cluster.start(*command.split(), stderr=follower)
+    os.close(follower)
+    told = b""
+    try:
+        while part := os.read(leader, 4096):
+            told += part
+    except OSError:  # the last one who had it is gone
+        pass
+    assert process.wait(60) == 0 and says in told.decode(), told
     os.close(leader)
 
 
