@@ -433,7 +433,7 @@ def test_a_web_hook_is_asked_for_as_its_owner(hooking):
     job = alice.submit("true", "--mail-type=END", "--mail-user=chat@webhook")
     assert said_of(hooking, job).endswith(" was sent")
     [(path, document, uid)] = hooks.got
-    assert (path, document["user"]) == ("/alice", alice.name) and uid in (alice.uid, None)
+    assert (path, document["user"]) == ("/alice", alice.name) and uid == alice.uid
     # The same name of another user leads to that user's own file.
     other = hooking.bob.submit("true", "--mail-type=END", "--mail-user=chat@webhook")
     assert "cannot be read: " in said_of(hooking, other) and len(hooks.got) == 1

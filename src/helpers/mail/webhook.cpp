@@ -20,6 +20,7 @@
 #include "os/user_child.h"
 #include "text/printable.h"
 #include "text/state.h"
+#include "view/text.h"
 
 namespace minke::helpers {
 namespace {
@@ -161,7 +162,7 @@ std::string webhook_body(const MailContents& contents) {
                                {"content", subject},
                                {"event", event_name(contents.message.event())},
                                {"job", std::to_string(contents.message.job_id())},
-                               {"name", job.name()},
+                               {"name", view::job_name(job)},
                                {"state", text::job_state_name(job.state())},
                                {"exit_status", text::exit_status_of(job.exit_code())},
                                {"user", contents.message.user_name()},
