@@ -102,6 +102,9 @@ Ended groups(Arguments& asked, const Given& given) {
 
 Ended jobs(Arguments& asked, const Given& given) {
   for (const std::string& word : text::split_list(given.text())) {
+    if (word.find('[') != std::string::npos)
+      return fatal("Bad job/step specified: " + word +
+                   ": JobID includes unexpected non-numeric characters (write 12_1,12_3)");
     auto reference = text::parse_job_id(word);
     if (!reference)
       return fatal("Bad job/step specified: " + word +

@@ -112,9 +112,28 @@ Ended iterate(Arguments& asked, const Given& given) {
   return std::nullopt;
 }
 
+// The parts of a list, where each may have a sign in front: "12,+13".
+std::string without_signs(std::string_view list) {
+  std::string out;
+  for (const std::string_view part : text::split(list, ',')) {
+    if (&list.front() != part.data()) out += ',';
+    out += part.substr(part.starts_with('+') ? 1 : 0);
+  }
+  return out;
+}
+
+// The part of a list that is no job or step.
+std::string wrong_part(std::string_view list) {
+  for (const std::string_view part : text::split(list, ','))
+    if (!text::parse_job_id_list(part)) return std::string(part);
+  return std::string(list);
+}
+
 Ended add_jobs(Arguments& asked, const std::string& list) {
-  auto references = text::parse_job_id_list(list);
-  if (!references) return wrong("Invalid job id: " + list + " (write 12, or 12_3 for a task of an array)");
+  auto references =
+      list.empty() ? text::parse_job_id_list(list) : text::parse_job_id_list(without_signs(list));
+  if (!references)
+    return wrong("Invalid job id: " + wrong_part(list) + " (write 12, or 12_3 for a task of an array)");
   for (const text::JobReference& reference : *references)
     asked.jobs.push_back(engine::selector_of(reference));
   asked.nothing = asked.nothing || asked.jobs.empty();
@@ -128,8 +147,14 @@ Ended jobs(Arguments& asked, const Given& given) {
 
 Ended add_steps(Arguments& asked, const std::string& list) {
   auto references = text::parse_job_id_list(list);
-  if (!references) return wrong("Invalid job_step id: " + list);
+  if (!references) {
+    const std::string part = wrong_part(list);
+    return wrong("Invalid job_step id: " + part + (part.find('.') == std::string::npos ? ".??" : ""));
+  }
   for (const text::JobReference& reference : *references) {
+    if (!reference.step)
+      return wrong("Invalid job_step id: " + std::to_string(reference.job_id) +
+                   ".?? (of a job all steps: squeue -s -j " + std::to_string(reference.job_id) + ")");
     view::StepSelector selector;
     selector.job = engine::selector_of(reference);
     if (reference.step) {

@@ -215,6 +215,16 @@ std::string tres_bind_text(const model::JobSpec& spec, int release) {
   return before + "per_task:" + std::to_string(each);
 }
 
+uint32_t least_nodes(const model::JobRecord& job, int release) {
+  const model::JobSpec& spec = job.spec();
+  // GPUs of nodes and of tasks give the tasks of a node; of those nodes only full ones are counted.
+  const bool implied = release >= kSlurm26 && !spec.has_min_nodes() && spec.has_ntasks() &&
+                       spec.gpus_per_task_size() > 0 && spec.gres_per_node_size() > 0 &&
+                       spec.ntasks_per_node() > 0;
+  if (!implied || job.state() != model::JOB_PENDING) return job.num_nodes();
+  return std::max(1U, spec.ntasks() / spec.ntasks_per_node());
+}
+
 uint32_t most_nodes(const model::JobRecord& job, int release) {
   const model::JobSpec& spec = job.spec();
   const uint32_t least = job.num_nodes();

@@ -86,6 +86,8 @@ std::string tres_in_words(std::string text, int release);
 std::string tres_per_task_text(const model::JobSpec& spec, int release);
 // --gpu-bind, or what --gpus-per-task implies for current releases; empty: nothing.
 std::string tres_bind_text(const model::JobSpec& spec, int release);
+// The nodes of a job; the least of a waiting one, as a release works it out.
+uint32_t least_nodes(const model::JobRecord& job, int release);
 // The most nodes of a waiting job, as a release works it out; 0: as many as the least.
 uint32_t most_nodes(const model::JobRecord& job, int release);
 // As "1-3,5": the numbers of nodes of which the job may have one; empty where any within a range will do.

@@ -16,7 +16,7 @@ int modify_job(AccountingSession& session, const Words& words) {
   std::string jobs;
   for (const Word& word : words.where) {
     if (word.name == "cluster") continue;
-    if (word.name != "job" && word.name != "id")
+    if (!word.name.empty() && word.name != "job" && word.name != "id")
       return refuse(" Unknown condition: " + word.text + "\n Use keyword 'set' to modify value");
     for (const std::string& item : lower_list(word.value)) {
       const auto id = text::parse_unsigned(item, UINT32_MAX);

@@ -320,6 +320,7 @@ constexpr Field kFields[] = {
     {"InstanceId", 20, kPlus, nothing},
     {"InstanceType", 20, kPlus, nothing},
     {"LFT", 6, kPlus, left},
+    {"LimitFactor", 11, kPlus, nothing},
     {"MaxCPUMinsPerJob", 11, kPlus, MINKE_ONE(max_tres_mins, 'c'), "MaxCPUMins"},
     {"MaxCPUsPerJob", 8, kPlus, MINKE_ONE(max_tres, 'c'), "MaxCPUs"},
     {"MaxTRESPerJob", 13, kPlus, MINKE_TRES(max_tres), "MaxTRES"},

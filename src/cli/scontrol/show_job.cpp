@@ -171,7 +171,7 @@ void put_placement(view::Block& block, const JobRecord& job, const view::Display
   if (waits && job.spec().node_counts_size() > 0) {
     block.put("NumNodes={}", view::node_counts_text(job.spec()));
   } else {
-    block.put("NumNodes={}", job.num_nodes());
+    block.put("NumNodes={}", view::least_nodes(job, context.release));
     if (const uint32_t most = waits ? view::most_nodes(job, context.release) : 0; most != 0)
       block.put("-{}", most);
   }
