@@ -208,6 +208,36 @@ def test_a_prolog_that_fails_drains_its_node_and_holds_the_job(cluster, hooks):
     assert cluster.output(job) == "never\n"
 
 
+@pytest.mark.parametrize("front", ["farm", "sweep"])
+def test_who_follows_jobs_of_his_own_releases_those_whose_launch_failed(cluster, hooks, front):
+    """The first launch fails, and drains its node; without a release nobody would end."""
+    hooks.configure(cluster)
+    hooks.does("prolog", "[ -e failed ] || { touch failed; exit 7; }")
+    if front == "farm":
+        (cluster.work / "cases").write_text("true\n" * 3)
+        done = cluster.run("minke", "farm", "run", "cases", "--jobs=1", check=0)
+        assert done.stdout == "3 cases: 3 ok, 0 failed\n"
+    else:
+        (cluster.work / "s.yaml").write_text("method: grid\nparameters: {x: {values: [1]}}\ncommand: [\"true\"]\n")
+        cluster.run("minke", "sweep", "run", "s.yaml", check=0)
+    assert (hooks.directory / "failed").exists()
+    assert sorted(node_state(cluster, node) for node in ("n1", "n2")) == ["drained Prolog error", "idle none"]
+
+
+@pytest.mark.machine(nodes=4)
+def test_a_farm_does_not_drain_all_nodes(cluster, hooks):
+    hooks.configure(cluster)
+    hooks.does("prolog", "exit 7")
+    (cluster.work / "cases").write_text("true\n" * 3)
+    farm = cluster.start("minke", "farm", "run", "cases", "--jobs=1")
+    while "waits held, because its launch has failed again and again" not in (line := farm.stderr.readline()):
+        assert line
+    assert [node_state(cluster, f"n{i}") for i in range(1, 5)].count("idle none") == 1
+    hooks.does("prolog", None)
+    cluster.run("scontrol", "release", line.split()[line.split().index("job") + 1], check=0)
+    assert farm.communicate(timeout=120)[0] == "3 cases: 3 ok, 0 failed\n"
+
+
 def test_what_a_user_writes_drains_no_node(cluster, hooks):
     """The kernel executes nothing that has a variable of more than 128 KiB."""
     hooks.configure(cluster)

@@ -12,6 +12,7 @@
 #include "api/job_filter.pb.h"
 #include "api/jobs.pb.h"
 #include "api/submission.pb.h"
+#include "engine/failed_launch.h"
 #include "engine/find_submitted.h"
 #include "farming/farm_directory.h"
 #include "farming/reclaim.h"
@@ -197,6 +198,7 @@ Result<FarmJobs> follow_jobs(engine::Engine& cluster, Journal& journal, const fa
   std::map<std::string, model::JobRecord> records;
   api::QueryJobsRequest request;
   *request.mutable_filter() = jobs_of(journal.ledger());
+  std::vector<model::JobRecord> held;
   if (!request.filter().jobs().empty()) {
     const Status asked = cluster.jobs(request, [&](api::JobsReply& part) -> Status {
       for (const model::JobRecord& job : part.jobs()) {
@@ -207,6 +209,7 @@ Result<FarmJobs> follow_jobs(engine::Engine& cluster, Journal& journal, const fa
         if (of == all.end()) continue;
         records[text::format_job_id(job)] = job;
         const uint64_t count = text::jobs_in(job);
+        if (engine::waits_after_failed_launch(job)) held.push_back(job);
         if (job.state() == model::JOB_PENDING) {
           jobs.queued += count;
           jobs.present.push_back({count, of->level, ""});
@@ -219,6 +222,9 @@ Result<FarmJobs> follow_jobs(engine::Engine& cluster, Journal& journal, const fa
     });
     if (!asked) return failure(asked.error());
   }
+  auto stay = engine::release_after_failed_launch(cluster, held);
+  if (!stay) return failure(stay.error());
+  jobs.held = std::move(*stay);
   for (const farm::Submission& one : journal.ledger().submissions())
     if (!one.job_id) jobs.present.push_back({one.jobs, one.level, ""});
   const auto turn = Turn::take(journal);

@@ -36,8 +36,10 @@ Status complete_submissions(engine::Engine& cluster, Journal& journal);
 struct FarmJobs {
   std::vector<farm::Present> present;
   uint64_t queued = 0, running = 0;
+  std::vector<uint32_t> held;  // whose launch has failed again and again
 };
-// What the cluster knows of a farm's jobs; accounts for workers whose jobs have ended.
+// What the cluster knows of a farm's jobs; accounts for workers whose jobs have ended, and releases jobs
+// whose launch has failed.
 Result<FarmJobs> follow_jobs(engine::Engine& cluster, Journal& journal, const farm::RetryRule& rule);
 
 // Cancels them; those that run only where `running`.

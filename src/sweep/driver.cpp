@@ -14,6 +14,7 @@
 #include "api/accounting.pb.h"
 #include "api/actions.pb.h"
 #include "api/job_filter.pb.h"
+#include "engine/failed_launch.h"
 #include "engine/fetch.h"
 #include "engine/find_submitted.h"
 #include "helpers/keep_metrics.h"
@@ -250,6 +251,13 @@ Status Driver::look() {
     around_.say("the cluster does not answer (" + found.error().message + "); it is asked again");
     return {};
   }
+  std::vector<model::JobRecord> held;
+  for (const auto& [id, job] : *found)
+    if (engine::waits_after_failed_launch(job)) held.push_back(job);
+  const auto stay = engine::release_after_failed_launch(cluster_, held);
+  if (!stay) around_.say(stay.error().message);
+  for (const uint32_t id : stay ? *stay : std::vector<uint32_t>())
+    if (said_held_.insert(id).second) around_.say(engine::held_text(id));
   for (const uint64_t trial : trials) {
     const auto& runs = record_.trials().at(trial).runs;
     if (runs.empty() || runs.back().ended || runs.back().job == 0) continue;

@@ -73,6 +73,7 @@ class Driver {
   Surroundings around_;
   std::map<uint64_t, TrialMetrics> metrics_;
   std::map<uint32_t, int> unknown_;  // jobs that nobody knows: how often they were asked for
+  std::set<uint32_t> said_held_;     // jobs whose launch has failed again and again
   std::set<std::string> written_;    // names of metrics that trials wrote
 };
 

@@ -10,11 +10,13 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
 #include <thread>
 #include <utility>
 
 #include "cli/farm/farm_report.h"
 #include "cli/farm/farm_request.h"
+#include "engine/failed_launch.h"
 #include "engine/open.h"
 #include "farm/sizing.h"
 #include "farming/cluster_means.h"
@@ -120,13 +122,14 @@ class Driver {
   uint32_t minutes();
   Status answer(const std::vector<farm::Wish>& wishes);
   Status grow();
-  Status tend();
+  Status tend(ProgressReport& report);
 
   OpenFarm& farm_;
   std::unique_ptr<engine::Engine> cluster_;
   bool is_slurm_ = false, is_sized_ = false;
   uint32_t minutes_ = 0;  // of a job, where its user did not say; 0: not known yet
   int64_t began_ = std::time(nullptr);
+  std::set<uint32_t> said_held_;  // jobs whose launch has failed again and again
 };
 
 Status Driver::submit(uint32_t jobs, uint32_t minutes, const farm::Wish& wish) {
@@ -211,9 +214,11 @@ Status Driver::grow() {
   return {};
 }
 
-Status Driver::tend() {
+Status Driver::tend(ProgressReport& report) {
   const auto jobs = farming::follow_jobs(*cluster_, farm_.journal, farm_.settings.rule);
   if (!jobs) return failure(jobs.error());
+  for (const uint32_t id : jobs->held)
+    if (said_held_.insert(id).second) report.say(engine::held_text(id));
   return answer(farm::wishes(farm_.journal.ledger(), jobs->present));
 }
 
@@ -240,7 +245,7 @@ Status Driver::watch() {
     if (steady_clock::now() - tended >= pause) {
       tended = steady_clock::now();
       left_before = now->left;
-      if (const Status done = tend(); !done) {
+      if (const Status done = tend(report); !done) {
         report.say(done.error().message);
         if (auto again = engine::open()) cluster_ = std::move(*again);  // its daemon may have died
       }
