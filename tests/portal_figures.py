@@ -253,6 +253,9 @@ FIGURES = {
     "node_event.job_id": {"sacctmgr show event": lambda row: exactly(0), "sacct": at("JobIDRaw")},
 }
 
+# They go up and down with the machine: what a page tells need not lie between what is told before and after it.
+RESTLESS = (".load", ".free_memory_mib")
+
 OF_THE_ANSWER = "of the answer itself: when it was made, or which part of a list it is"
 MONEY = "money and CO2 by the site's constants, which no command prints; test_portal_records.py works them out"
 OF_THE_LIST = "of the purge's list of files, which no command prints; test_portal_records.py compares it with the files"
@@ -307,6 +310,9 @@ class Printed:
                              if (found := re.match(r"ReservationName=(\S+)", line))}
         self.events = {row["NodeName"]: row for row in self.piped(("sacctmgr", "-n", "show", "event"), ("NodeName", "TimeStart"), "format=")}
         self.detailed = cluster.run("scontrol", "show", "job", "-d").stdout
+        for job, row in self.queue.items():
+            if row["State"] == "RUNNING":
+                self.seff(job)  # now, as it grows
 
     def lines(self, *command):
         return self.cluster.run(*command, check=0).stdout.splitlines()
@@ -401,7 +407,7 @@ class Walk:
 
     def __init__(self, schemas, before, after, rows):
         self.schemas, self.before, self.after, self.rows = schemas, before, after, rows
-        self.compared, self.differences = set(), []
+        self.compared, self.agreed, self.differences = set(), set(), {}
 
     def answer(self, path, value, schema):
         self.walk(value, schema, path, ())
@@ -436,8 +442,10 @@ class Walk:
                 continue
             told = [reader(side) for side in sides]
             self.compared.add((figure, command))
-            if not within(value, told[0], told[-1]):
-                self.differences.append(f"{where} ({figure}): the page has {value!r}, {command} {told[0]!r}, then {told[-1]!r}")
+            if within(value, told[0], told[-1]):
+                self.agreed.add((where, command))
+            else:
+                self.differences[where, command] = f"{where} ({figure}): the page has {value!r}, {command} {told[0]!r}, then {told[-1]!r}"
 
 
 def is_number(schema):
