@@ -205,10 +205,15 @@ def test_what_is_killed_runs_again(cluster, victim):
     assert results(cluster)[0]["attempts"] == "2"
 
 
-def test_a_case_that_is_killed_just_before_its_worker_is_lost(cluster):
-    """As by who kills a job process by process: it has not failed."""
-    (cluster.work / "killer").write_text("touch ready; while kill -0 $1; do :; done 2>/dev/null; kill -9 $2")
-    line = "[ -e once ] && exit; touch once; setsid sh ./killer $$ $PPID & until [ -e ready ]; do sleep 0.01; done; kill -9 $$"
+@pytest.mark.parametrize("how", ["kill -9 $$", "kill -TERM $$", "kill -INT $$", "exit 143", "exit 1"])
+def test_a_case_that_is_ended_just_before_its_worker_is_not_failed(cluster, how):
+    """As by who ends a job process by process. A case may also end in its own way when it is told to."""
+    worker = "-9" if "-9" in how else "-TERM"
+    if how == "exit 1":  # nothing tells that it was told to end: the worker has been told by then
+        line = "[ -e once ] && exit; touch once; kill -TERM $PPID; exit 1"
+    else:
+        (cluster.work / "killer").write_text(f"touch ready; while kill -0 $1; do :; done 2>/dev/null; sleep 0.5; kill {worker} $2")
+        line = f"[ -e once ] && exit; touch once; setsid sh ./killer $$ $PPID & until [ -e ready ]; do sleep 0.01; done; {how}"
     out, errors = cluster.start("minke", "farm", "run", table(cluster, [line]), "--jobs=1", "--at-once=1").communicate(timeout=200)
     assert out == "1 cases: 1 ok, 0 failed\n", errors
     assert results(cluster)[0]["attempts"] == "2"

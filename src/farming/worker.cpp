@@ -25,8 +25,8 @@ namespace {
 constexpr int64_t kSyncEveryUs = 1'000'000;
 constexpr int64_t kLookForCutOffUs = 5'000'000;
 constexpr int64_t kForDiskUs = 1'000'000;
-// Longer than who kills several processes takes from the first one to the last.
-constexpr timespec kKilledTogether{0, 200'000'000};
+// Longer than who ends several processes, one by one, takes from the first one to the last.
+constexpr int64_t kEndedTogetherUs = 2'000'000;
 
 int64_t clock_us(clockid_t clock) {
   timespec now{};
@@ -75,6 +75,7 @@ class Worker {
   Status wait_for_some();
   Status reap();
   Status close(uint16_t slot, int status, const rusage& usage);
+  bool is_ending(int64_t patience_us);
   Status finish(uint16_t slot);
   void heed(int signal);
   void die_with_keeper();
@@ -350,17 +351,32 @@ Status Worker::close(uint16_t slot, int status, const rusage& usage) {
   outcome.max_rss_kib = static_cast<uint32_t>(usage.ru_maxrss);
   outcome.ending = WIFSIGNALED(status) ? farm::Ending::kSignalled : farm::Ending::kExited;
   outcome.code = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
-  const bool killed = outcome.code == SIGKILL + (WIFSIGNALED(status) ? 0 : 128);
-  if (!outcome.ok() && told_to_stop_) outcome.ending = farm::Ending::kStopped;
-  if (killed) {
+  const int signal = WIFSIGNALED(status) ? outcome.code : outcome.code - 128;  // as shells tell it
+  if (signal == SIGKILL) {
     const uint64_t kills = out_of_memory_kills();
     if (kills > oom_kills_) outcome.ending = farm::Ending::kOutOfMemory;
     oom_kills_ = kills;
   }
-  // Who kills a job process by process may reach the case first. Then this worker is the next, and its case
-  // is lost, not failed: others run it again.
-  if (killed && outcome.ending == farm::Ending::kSignalled) ::nanosleep(&kKilledTogether, nullptr);
+  if (!outcome.ok() && outcome.ending != farm::Ending::kOutOfMemory) {
+    const bool may_be_ended = signal == SIGKILL || signal == SIGTERM || signal == SIGINT || signal == SIGHUP;
+    if (is_ending(may_be_ended ? kEndedTogetherUs : 0)) outcome.ending = farm::Ending::kStopped;
+  }
   return finish(slot);
+}
+
+// Who ends a job process by process may reach a case before this worker, whose turn then comes within
+// `patience_us`: told to stop, it knows that the case is stopped, not failed; killed, it leaves it for lost.
+bool Worker::is_ending(int64_t patience_us) {
+  static const sigset_t signals = watched_signals();
+  const int64_t until = clock_us(CLOCK_MONOTONIC) + patience_us;
+  while (!told_to_stop_) {
+    const int64_t left = std::max<int64_t>(0, until - clock_us(CLOCK_MONOTONIC));
+    const timespec patience{left / 1'000'000, left % 1'000'000 * 1000};
+    const int signal = ::sigtimedwait(&signals, nullptr, &patience);
+    if (signal > 0) heed(signal);
+    if (signal < 0 && errno == EAGAIN) break;
+  }
+  return told_to_stop_;
 }
 
 Status Worker::finish(uint16_t slot) {
