@@ -280,21 +280,41 @@ UNPRINTED = {
 
 
 # ---- what the commands print --------------------------------------------------------------------------------------------
-class Printed:
+QUEUED = ("JobID", "JobArrayID", "State", "SubmitTime", "EligibleTime", "StartTime", "EndTime", "TimeUsed", "TimeLimit", "NumNodes", "NumCPUs",
+          "tres-alloc", "PriorityLong", "NodeList")
+RECORDED = ("JobID", "JobIDRaw", "State", "Submit", "Eligible", "Start", "End", "ElapsedRaw", "TimelimitRaw", "NNodes", "NCPUS", "ReqCPUS",
+            "AllocTRES", "ReqTRES", "Priority", "NTasks", "TotalCPU", "MaxRSS", "Account", "User", "CPUTimeRAW", "Partition")
+
+
+class Jobs:
+    """What squeue and sacct print, Minke's or Slurm's, at one time; rows by the numbers of jobs."""
+
+    def __init__(self, cluster, queued=QUEUED, recorded=RECORDED):
+        self.cluster = cluster
+        self.queue = {int(row["JobID"]): row for row in self.columns(("squeue", "-h"), queued)}
+        rows = self.piped(("sacct", "-n", "--units=K"), recorded)
+        self.record = {int(row["JobIDRaw"]): row for row in rows if row["JobIDRaw"].isdigit()}
+        self.steps = {row["JobID"]: row for row in rows if not row["JobIDRaw"].isdigit()}
+
+    def lines(self, *command):
+        return self.cluster.run(*command, check=0).stdout.splitlines()
+
+    def columns(self, command, names):
+        shown = self.lines(*command, "-O", ",".join(f"{name}:{WIDTH}" for name in names))
+        return [{name: line[at_ * WIDTH:(at_ + 1) * WIDTH].strip() for at_, name in enumerate(names)} for line in shown]
+
+    def piped(self, command, names, option="-o"):
+        words = (option, ",".join(names)) if option == "-o" else (option + ",".join(names),)
+        return [dict(zip(names, line.split("|"))) for line in self.lines(*command, "-P", *words)]
+
+
+class Printed(Jobs):
     """What the commands print of a cluster, at one time. Each row is found by what a page calls it."""
 
     def __init__(self, cluster):
-        self.cluster = cluster
+        super().__init__(cluster, (*QUEUED, "RestartCnt"), (*RECORDED, "Restarts"))
         self.seffs = {}
-        names = ("JobID", "JobArrayID", "State", "SubmitTime", "EligibleTime", "StartTime", "EndTime", "TimeUsed", "TimeLimit", "NumNodes", "NumCPUs",
-                 "tres-alloc", "PriorityLong", "RestartCnt", "NodeList")
-        self.queue = {int(row["JobID"]): row for row in self.columns(("squeue", "-h"), names)}
-        self.starts = {int(row["JobID"]): row for row in self.columns(("squeue", "-h", "--start", "-t", "PD"), names)}
-        fields = ("JobID", "JobIDRaw", "State", "Submit", "Eligible", "Start", "End", "ElapsedRaw", "TimelimitRaw", "NNodes", "NCPUS", "ReqCPUS",
-                  "AllocTRES", "ReqTRES", "Priority", "NTasks", "TotalCPU", "MaxRSS", "Account", "User", "Restarts", "CPUTimeRAW", "Partition")
-        rows = self.piped(("sacct", "-n", "--units=K"), fields)
-        self.record = {int(row["JobIDRaw"]): row for row in rows if row["JobIDRaw"].isdigit()}
-        self.steps = {row["JobID"]: row for row in rows if not row["JobIDRaw"].isdigit()}
+        self.starts = {int(row["JobID"]): row for row in self.columns(("squeue", "-h", "--start", "-t", "PD"), QUEUED)}
         self.prio = {row[0]: {"priority": row[1]} for row in (line.split() for line in self.lines("sprio", "-h", "-o", "%i %Y"))}
         nodes = ("nodelist", "cpusstate", "cpusload", "memory", "allocmem", "freemem", "gres", "gresused", "timestamp", "statecomplete")
         self.nodes = {row["nodelist"]: row for row in self.columns(("sinfo", "-h", "-N"), nodes)}
@@ -313,17 +333,6 @@ class Printed:
         for job, row in self.queue.items():
             if row["State"] == "RUNNING":
                 self.seff(job)  # now, as it grows
-
-    def lines(self, *command):
-        return self.cluster.run(*command, check=0).stdout.splitlines()
-
-    def columns(self, command, names):
-        shown = self.lines(*command, "-O", ",".join(f"{name}:{WIDTH}" for name in names))
-        return [{name: line[at_ * WIDTH:(at_ + 1) * WIDTH].strip() for at_, name in enumerate(names)} for line in shown]
-
-    def piped(self, command, names, option="-o"):
-        words = (option, ",".join(names)) if option == "-o" else (option + ",".join(names),)
-        return [dict(zip(names, line.split("|"))) for line in self.lines(*command, "-P", *words)]
 
     def seff(self, job):
         if job not in self.seffs:

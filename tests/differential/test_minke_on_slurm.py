@@ -15,6 +15,7 @@ import pytest
 
 from cluster import ROOT, SYSTEM_PATH, Commands, LoopbackSlurm, plain_environment, poll
 from portal_client import Portal
+from portal_figures import FIGURES, Jobs, within
 from systems import AccountedSlurm, missing_program
 
 MINKE_ONLY = True
@@ -134,6 +135,29 @@ def test_machine_is_what_sinfo_shows(login):
     assert "LicenseName=matlab" in login.run("minke", "scontrol", "show", "licenses", check=0).stdout
 
 
+def agree_on_job(login, portal, job, command):
+    """Each figure of a job on its page and in the lists is what Slurm's own command prints of it."""
+    wrong = []
+
+    def look():
+        login.forget()
+        before = Jobs(login)
+        rows = {"its page": portal.program(f"/api/v1/jobs/{job}")["job"]} | {
+            path: one for path in ("/api/v1/jobs", "/api/v1/jobs/ended", "/api/v1/home") for part in ("jobs", "running", "ended")
+            for one in portal.program(path).get(part, []) if one["job_id"] == job}
+        after = Jobs(login)
+        sides = [(side.queue if command == "squeue" else side.record)[job] for side in (before, after)]
+        wrong[:] = [f"{where}: {figure}: {row[figure.partition('.')[2]]!r}, {command} {reader(sides[0])!r}" for where, row in rows.items()
+                    for figure, commands in FIGURES.items() if figure.startswith("job.") and (reader := commands.get(command))
+                    if not within(row[figure.partition(".")[2]], reader(sides[0]), reader(sides[1]))]
+        return len(rows) > 1 and not wrong
+    try:
+        poll(look, 10)
+    except AssertionError:
+        assert not wrong, "\n".join(wrong)
+        raise
+
+
 def test_the_portal_shows_and_does_what_the_commands_do(login):
     job = login.sbatch("-J", "train", "-t", "30", "-o", "out", "--wrap", "echo said; exec sleep 600")
     poll(lambda: login.run("squeue", "-h", "-j", job, "-o", "%t").stdout.strip() == "R", what="a start")
@@ -142,6 +166,7 @@ def test_the_portal_shows_and_does_what_the_commands_do(login):
     try:
         listed = [one for one in portal.program("/api/v1/jobs")["jobs"] if one["job_id"] == int(job)]
         assert [(one["job_id"], one["name"], one["state"]) for one in listed] == [(int(job), "train", "RUNNING")]
+        agree_on_job(login, portal, int(job), "squeue")
         assert portal.program(f"/slurm/v0.0.42/job/{job}")["jobs"][0]["name"] == "train"
         # Slurm 22.05 does not tell where a job writes.
         output = poll(lambda: (told := portal.program(f"/api/v1/jobs/{job}/output"))["text"] + told["problem"])
@@ -160,6 +185,7 @@ def test_the_portal_shows_and_does_what_the_commands_do(login):
         poll(lambda: login.run("squeue", "-h", "-j", job, "-o", "%t").stdout.strip() in ("", "CA"), what="its end")
         newest = lambda: portal.program("/api/v1/jobs/ended?limit=1&user=me")["jobs"]
         poll(lambda: [one["job_id"] for one in newest()] == [int(job)], what="its record")
+        agree_on_job(login, portal, int(job), "sacct")
 
         def ended() -> tuple[set[str], set[str]]:
             """The numbers on all pages, and those of the record."""
