@@ -209,8 +209,6 @@ constexpr FixedAdvice kFixed[] = {
     {"open-mode", "write append or truncate"},
     {"exclusive", "write --exclusive alone, --exclusive=user or --exclusive=mcs"},
     {"nodes", "write 2, or 2-4"},
-    {"nice", "write a number: 100 lets others pass, 0 is usual; below 0 is the administrators'"},
-    {"priority", "write a number; scontrol hold JOB and scontrol top JOB need none"},
     {"tmp", "write 500M, 4G or 1T; a number alone is in MiB"},
     {"kill-on-invalid-dep", "write yes or no"},
     {"propagate", "write ALL, NONE, or limits such as NOFILE,STACK"},
@@ -273,7 +271,6 @@ constexpr OtherName kOtherNames[] = {
     {"after", "dependency=afterok:JOB"},
     {"depends-on", "dependency=afterok:JOB"},
     {"depends", "dependency=afterok:JOB"},
-    {"delay", "begin=now+2hours"},
     {"label", "job-name"},
     {"stashed", "hold"},
     {"group", "partition"},
@@ -393,8 +390,9 @@ std::string advice(const Invocation& invocation, const std::optional<ScriptFile>
   if (refusal.find("No command given to execute") != std::string_view::npos)
     return "name a program: srun hostname, or srun --pty bash for a shell";
   std::string name = option_of(refusal);
-  if (name.empty() && refusal.find("Invalid generic resource") != std::string_view::npos)
-    name = given_gres_option(invocation, script);
+  const bool is_of_resources = refusal.find("Invalid generic resource") != std::string_view::npos ||
+                               refusal.find("Invalid Trackable RESource") != std::string_view::npos;
+  if (name.empty() && is_of_resources) name = given_gres_option(invocation, script);
   const Option* option = find_option(name, invocation.command);
   if (option == nullptr) return "";
   const auto place = place_of(invocation, script, *option);

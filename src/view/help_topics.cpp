@@ -233,7 +233,7 @@ std::string help_page(const HelpTopic& topic) {
   std::string out = coloured(topic.title, Meaning::kHeading) + "\n\n";
   for (std::string_view rest = topic.text; !rest.empty();) {
     const std::string_view line = rest.substr(0, rest.find('\n'));
-    out.append(line.starts_with("$ ") ? "                                   " : "").append(line).append("\n");
+    out.append(line.starts_with("$ ") ? "  " : "").append(line).append("\n");
     rest.remove_prefix(std::min(rest.size(), line.size() + 1));
   }
   return out;

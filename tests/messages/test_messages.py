@@ -122,8 +122,6 @@ MISTAKES = [
     ("an array of letters", "sbatch --array=a ok.sh", "write 0-9, 1,3,5"),
     ("an array with no step", "sbatch --array=1-10:0 ok.sh", "write 0-9, 1,3,5"),
     ("an index that is too large", "sbatch --array=99999999 ok.sh", "the largest index is MaxArraySize"),
-    ("nice in words", "sbatch --nice=high ok.sh", "write a number: 100 lets others pass"),
-    ("a priority in words", "sbatch --priority=high ok.sh", "write a number; scontrol hold JOB"),
     ("no less than no GPU", "sbatch --gpus=-1 ok.sh", "write 1, or a100:2"),
     ("GPUs of a node in letters", "sbatch --gpus-per-node=x:y ok.sh", "write 1, or a100:2"),
     ("a GRES with too many parts", "sbatch --gres=gpu:a:b:c ok.sh", "write gpu:1, or gpu:a100:2"),
@@ -185,7 +183,6 @@ MISTAKES = [
     ("nvitop's interval", "minke top --interval=2", "--delay=2 looks every two seconds"),
     ("gflow's dependency", "sbatch --depends-on=1 ok.sh", "did you mean --dependency=afterok:JOB?"),
     ("pueue's label", "sbatch --label=x ok.sh", "did you mean --job-name?"),
-    ("pueue's delay", "sbatch --delay=3h ok.sh", "did you mean --begin=now+2hours?"),
     ("quota", "minke quota", "did you mean minke storage usage?"),
     ("when it starts", "minke when 12", "did you mean minke why JOB, or squeue --start?"),
     ("a chain with long parts", "minke chain --total 1m --each 3m ok.sh", "does it, without a chain"),
@@ -198,6 +195,8 @@ WARNINGS = [
                                                "line 3: \"##SBATCH --mem=1G\"", "line 5: \"#SBATCH --gpus=1\" has no effect below the first command"]),
     ("a variable in the output's name", "sbatch variable.sh", ["$ means nothing in #SBATCH lines"]),
     ("a directory that is not there", "sbatch --chdir=/nonexist ok.sh", ["--chdir: there is no /nonexist"]),
+    ("nice in words", "sbatch --nice=high ok.sh", ["--nice=high is read as 0"]),
+    ("a priority in words", "sbatch --priority=high ok.sh", ["--priority=high is read as 0"]),
     ("a shell that is not there", "sbatch interpreter.sh", ["line 1 of the script: there is no /bin/bsh here", "write #!/bin/bash"]),
 ]
 
