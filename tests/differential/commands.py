@@ -210,6 +210,20 @@ sbatch --hold --resv-ports --wrap=true
 printf '#!/bin/sh\\n#PBS -d /usr\\n#PBS -w /tmp\\n' >pbs-$$; sbatch --parsable --hold pbs-$$ | xargs scontrol show job | grep -o 'WorkDir=.*'; rm pbs-$$
 printf '#!/bin/sh\\n#PBS -d /usr\\n#SBATCH -D /tmp\\n' >pbs-$$; sbatch --parsable --hold pbs-$$ | xargs scontrol show job | grep -o 'WorkDir=.*'; rm pbs-$$
 SBATCH_CPU_FREQ_REQ=low sbatch --parsable --hold --wrap=true | xargs scontrol show job | grep -i freq
+srun --x11 true
+srun --cpu-bind= true
+srun --accel-bind=x true
+srun --het-group=0 true
+srun -t -5 true 2>/dev/null
+sbatch -vv --hold --wrap=true 2>&1 | grep -E 'PRIO_PROCESS|UMASK|RLIMIT_CPU'
+SLURM_UMASK=0027 sbatch -vv --hold --wrap=true 2>&1 | grep -c UMASK
+srun -vv true 2>&1 | grep -E 'PRIO_PROCESS|UMASK|RLIMIT_CPU'
+salloc -vv true 2>&1 | grep -c propagating
+squeue -s 99999999
+squeue -s 99999999.0,x
+squeue -h -j +99999999
+A=$(sbatch --parsable --hold -a 1-3 --wrap=true); for d in afterany:${A}_9 after:${A}_9; do timeout 20 sbatch -W -o /dev/null -d $d --wrap=true; echo $?; done
+J=$(sbatch --parsable --hold --wrap=true); for to in timemin=5 timemin=-1 timemin=0 timemin=x numtasks=+1 minmemorycpu=+5 mintmpdisknode=+5; do scontrol update jobid=$J $to 2>/dev/null; echo $to $?; done; scontrol show job $J | grep -oE 'TimeMin=.*|MinMemoryCPU=.*'
 for j in 99999999; do scontrol hold $j; scontrol release $j; scontrol requeue $j; scontrol update jobid=$j timelimit=5; scancel $j; done
 """.strip().splitlines()
 
