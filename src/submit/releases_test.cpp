@@ -161,6 +161,10 @@ TEST(Releases, WhatIsNoCountIsAType) {
   EXPECT_EQ(types("--gres=gpu:0.5"), "0.5*1");
   EXPECT_EQ(types("--gres=gpu::2"), "*2");
   EXPECT_EQ(types("--gres=gpu:a100=2"), "a100*2");
+  // As listings show it.
+  EXPECT_EQ(sbatch(kSlurm26, {"--gres=gpu:1,"})->spec.tres_per_node(), "gres:gpu:1,gres:");
+  EXPECT_EQ(sbatch(kSlurm26, {"-G=1"})->spec.tres_per_job(), "gres:gpu:=1");
+  EXPECT_EQ(sbatch(kSlurm26, {"--gpus=,1"})->spec.tres_per_job(), "");
   EXPECT_EQ(types("--gpus=a100:+1"), no_count);
   EXPECT_EQ(types("--gpus=a100:"), no_count);
   EXPECT_EQ(types("--gres=gpu=a100:2"), no_count);

@@ -121,7 +121,7 @@ std::string as_given(std::string_view request, std::string_view each,
   std::string out;
   if (text::trim(request).empty() || text::equals_ignoring_case(text::trim(request), "none")) return out;
   for (std::string_view item : text::split(request, ',')) {
-    if (item.empty()) continue;
+    if (item.empty() && !each.empty()) continue;  // only --gres shows an empty place
     if (text::starts_with_ignoring_case(item, "gres:") || text::starts_with_ignoring_case(item, "gres/"))
       item.remove_prefix(5);
     out.append(out.empty() ? "gres:" : ",gres:").append(each).append(item);
@@ -164,11 +164,12 @@ std::string tres_per_node_of(const model::JobSpec& spec) {
 Status gpu_list(const Assignment& to, std::string_view amounts,
                 google::protobuf::RepeatedPtrField<model::Gres>* field, std::string* given) {
   // None are asked for by no text; a short option keeps an equals sign, which is no part of the amount.
+  const std::string_view as_written = amounts;
   if (amounts.starts_with('=')) amounts.remove_prefix(1);
   auto list = amounts.empty() ? Result<std::vector<model::Gres>>() : parse_gpus(to, amounts);
   if (!list) return invalid_gres(list.error());
   assign(field, *list);
-  *given = as_given(amounts, "gpu:", *list);
+  *given = as_given(as_written, "gpu:", *list);
   return {};
 }
 

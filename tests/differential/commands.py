@@ -271,7 +271,7 @@ def plain(system, text: str) -> str:
     text = re.sub(r"srun: error: IO: Hey, you told me node \d+ was down!\n", "", text)  # the same
     text = re.sub(r"slurmstepd-n\d:", "slurmstepd:", text)  # Slurm's name for one of several nodes on a host
     text = re.sub(r"\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d", "TIME", text)
-    text = re.sub(r"\b1\d{3}(?!\d)", "JOB", text)
+    text = re.sub(r"\b[12]\d{3}(?!\d)", "JOB", text)
     text = re.sub(r"\bn(\d|\[[\d,-]+\])(?=:| |$)", "NODE", text, flags=re.MULTILINE)
     return "".join(sorted(text.splitlines(True)))  # tasks write in any order
 
