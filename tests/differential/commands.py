@@ -223,7 +223,8 @@ squeue -s 99999999
 squeue -s 99999999.0,x
 squeue -h -j +99999999
 A=$(sbatch --parsable --hold -a 1-3 --wrap=true); for d in afterany:${A}_9 after:${A}_9; do timeout 20 sbatch -W -o /dev/null -d $d --wrap=true; echo $?; done
-J=$(sbatch --parsable --hold --wrap=true); for to in timemin=5 timemin=-1 timemin=0 timemin=x numtasks=+1 minmemorycpu=+5 mintmpdisknode=+5 stderr=/x stdin=/y; do scontrol update jobid=$J $to 2>/dev/null; echo $to $?; done; scontrol show job $J | grep -oE 'TimeMin=.*|MinMemoryCPU=.*|Std(Err|In)=.*'
+J=$(sbatch --parsable --hold --wrap=true); for to in timemin=5 timemin=-1 timemin=0 timemin=x numtasks=+1 minmemorycpu=+5 mintmpdisknode=+5; do scontrol update jobid=$J $to 2>/dev/null; echo $to $?; done; scontrol show job $J | grep -oE 'TimeMin=.*|MinMemoryCPU=.*'
+J=$(sbatch --parsable --hold --wrap=true); scontrol update jobid=$J stderr=/x stdin=/y stdout=/z; echo $?; scontrol show job $J | grep -oE 'Std[A-Za-z]+=.*'
 for j in 99999999; do scontrol hold $j; scontrol release $j; scontrol requeue $j; scontrol update jobid=$j timelimit=5; scancel $j; done
 """.strip().splitlines()
 
