@@ -314,9 +314,9 @@ Result<Arguments> read_arguments(int argc, char** argv, size_t most, std::string
       read.words.push_back(word);
     }
   }
-  if (!read.directory && read.words.size() == most + 1) {
-    read.directory = read.words.back();
-    read.words.pop_back();
+  if (!read.directory && read.words.size() > most) {
+    read.directory = read.words[most];
+    read.words.erase(read.words.begin() + static_cast<std::ptrdiff_t>(most));
   }
   if (read.words.size() > most) return failure("\"" + read.words[most] + "\" is one word too many");
   return read;
@@ -377,7 +377,7 @@ int add(int argc, char** argv) {
 
 // minke farm retry [DIRECTORY] [CASE…]: the cases that failed for good run again, as one more attempt.
 int retry(int argc, char** argv) {
-  const auto read = read_arguments(argc, argv, SIZE_MAX - 1);
+  const auto read = read_arguments(argc, argv, SIZE_MAX);
   if (!read) return complain(read.error());
   std::error_code problem;
   std::optional<std::string> directory = read->directory;
