@@ -99,8 +99,8 @@ class Soak:
 
     def run(self, cases: int, kills: int) -> None:
         (self.cluster.work / "cases").write_text("".join(f"{i}\n" for i in range(1, cases + 1)))
-        # A farm on Slurm asks for its jobs once in 30 s: with few of them it would wait for most of the time.
-        jobs = 2 if isinstance(self.cluster, Cluster) else 16
+        # A farm asks for its jobs once in 10 s, on Slurm once in 30 s: with few of them it would wait for most of the time.
+        jobs = 6 if isinstance(self.cluster, Cluster) else 16
         self.cluster.run("minke", "farm", "run", "cases", f"--jobs={jobs}", "--at-once=2", "--detach", "--time=10", "--mem=100M", "--",
                          "bash", "-c", CASE, "{}", check=0)
         done = 0
