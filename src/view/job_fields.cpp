@@ -153,6 +153,9 @@ void start(const JobLine& line, const Context& context, std::string& out) {
 void exit_code(const JobLine& line, const Context& context, std::string& out) {
   status(line.job->exit_code(), context, out);
 }
+void num_nodes(const JobLine& line, const Context& context, std::string& out) {
+  append_number(out, least_nodes(*line.job, context.release));
+}
 void max_nodes(const JobLine& line, const Context& context, std::string& out) {
   const JobSpec& spec = line.job->spec();
   const uint32_t most = line.job->state() == model::JOB_PENDING ? most_nodes(*line.job, context.release) : 0;
@@ -426,7 +429,7 @@ constexpr JobField kFields[] = {
     {'A', "jobid", "JOBID", kCut, kCut, record_number<&JobRecord::job_id>},
     {'B', "batchhost", "EXEC_HOST", kCut, kCut, batch_host},
     {'C', "numcpus", "CPUS", kCut, kCut, record_number<&JobRecord::num_cpus>},
-    {'D', "numnodes", "NODES", kCut, kCut, record_number<&JobRecord::num_nodes>},
+    {'D', "numnodes", "NODES", kCut, kCut, num_nodes},
     {'E', "dependency", "DEPENDENCY", kCut, kCut, dependency},
     {'F', "arrayjobid", "ARRAY_JOB_ID", kCut, kCut, array_job_id},
     {'G', "groupid", "GROUP", kCut, kCut, record_number<&JobRecord::gid>},
