@@ -219,6 +219,18 @@ def test_a_case_that_is_ended_just_before_its_worker_is_not_failed(cluster, how)
     assert results(cluster)[0]["attempts"] == "2"
 
 
+def test_jobs_that_are_lost_are_replaced(cluster):
+    """While others run, too: or a farm would have ever fewer."""
+    running = cluster.start("minke", "farm", "run", table(cluster, ["while [ ! -e over ]; do sleep 0.1; done"] * 200), "--jobs=3", "--at-once=1", "-c1")
+    poll(lambda: len(workers(cluster)) == 6, 30, "three workers, each with its keeper")
+    cluster.run("scancel", cluster.queue(format="%i")[0], check=0)
+    poll(lambda: len(cluster.queue(format="%i")) == 2, 30, "the end of one")
+    poll(lambda: len(cluster.queue(format="%i")) == 3, 60, "another one in its place")
+    assert len(cluster.run("sacct", "-nX", "-o", "jobid", check=0).stdout.split()) == 4
+    (cluster.work / "over").touch()
+    assert running.communicate(timeout=200)[0] == "200 cases: 200 ok, 0 failed\n"
+
+
 def test_a_farm_needs_nobody_who_watches_it(cluster):
     farm(cluster, table(cluster, ["sleep 0.05"] * 60), "--jobs=2", "--detach")
     poll(lambda: len([row for row in results(cluster) if row["state"] == "ok"]) == 60, 60, "the end")

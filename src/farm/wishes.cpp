@@ -30,13 +30,19 @@ std::string_view array_of(std::string_view job) {
 
 }  // namespace
 
-std::vector<Wish> wishes(const Ledger& ledger, const std::vector<Present>& present) {
+std::vector<Wish> wishes(const Ledger& ledger, const std::vector<Present>& present, uint64_t target) {
   std::vector<Wish> all;
   if (ledger.stopped()) return all;
   if (ledger.fresh() > 0) add(all, {0, "", ledger.fresh()});
   for (const auto& [first, waiting] : ledger.waiting())
     add(all, {waiting.level, waiting.other_than, waiting.count});
-  std::erase_if(all, [&](const Wish& wish) { return is_served(wish, present); });
+  uint64_t there = 0;
+  for (const Present& one : present) there += one.jobs;
+  for (Wish& wish : all) {
+    const uint64_t wanted = std::min(target, wish.cases);
+    if (wish.level == 0 && wish.other_than.empty()) wish.jobs = wanted - std::min(wanted, there);
+  }
+  std::erase_if(all, [&](const Wish& wish) { return wish.jobs == 0 && is_served(wish, present); });
   std::stable_sort(all.begin(), all.end(), [](const Wish& a, const Wish& b) { return a.level < b.level; });
   return all;
 }

@@ -19,9 +19,11 @@ struct Wish {
   uint32_t level = 0;
   std::string other_than;  // not on this host; empty: on any
   uint64_t cases = 0;
+  uint64_t jobs = 0;  // that lack; 0: as many as whoever submits them thinks right
 };
-// One for each kind of job that is lacking; the plain one first.
-std::vector<Wish> wishes(const Ledger& ledger, const std::vector<Present>& present);
+// One for each kind of job that is lacking; the plain one first. Plain jobs lack where there are fewer than
+// `target`, or than cases for them; where `target` is 0, where there is none.
+std::vector<Wish> wishes(const Ledger& ledger, const std::vector<Present>& present, uint64_t target = 0);
 
 // What a worker that leaves knows of the others, without asking the cluster: members whose processes live
 // (`is_alive`), and the jobs of submissions that have not come yet.

@@ -37,6 +37,20 @@ TEST(Wishes, AreForWhatNobodyTakes) {
   EXPECT_TRUE(wishes(ledger, {{1, 1, ""}}).empty());
 }
 
+TEST(Wishes, JobsThatLackAreReplaced) {
+  const Ledger ledger = farm();  // with five cases that nobody has taken
+  const auto lacking = [&](const std::vector<Present>& present, uint64_t target) -> uint64_t {
+    const auto all = wishes(ledger, present, target);
+    return !all.empty() && all[0].level == 0 && all[0].other_than.empty() ? all[0].jobs : 0;
+  };
+  EXPECT_EQ(lacking({}, 3), 3u);
+  EXPECT_EQ(lacking({}, 100), 5u);
+  EXPECT_EQ(lacking({{1, 1, "n2"}}, 3), 2u);
+  EXPECT_EQ(lacking({{2, 0, ""}, {1, 0, "n1"}}, 3), 0u);
+  EXPECT_EQ(lacking({{7, 0, ""}}, 3), 0u);
+  EXPECT_EQ(lacking({}, 0), 0u);
+}
+
 TEST(Wishes, AStoppedFarmHasNone) {
   Ledger ledger = farm();
   ASSERT_TRUE(ledger.apply(entry(EntryKind::kStop, 0, 0, 0)));

@@ -159,6 +159,22 @@ Status shun_failed_nodes(Journal& journal, const std::map<std::string, model::Jo
   return entries.empty() ? Status() : journal.add(entries);
 }
 
+// Whether all workers of this run of the job have ended. Where a Slurm's controller was killed, a job may
+// run in its records for long after that.
+Result<bool> is_without_workers(Journal& journal, const model::JobRecord& job) {
+  constexpr int64_t kClocksApart = 5;  // s: the node's and the controller's
+  const std::string id = text::format_job_id(job);
+  bool had_some = false;
+  for (const auto& [number, member] : journal.ledger().members()) {
+    if (member.job != id || member.since + kClocksApart < job.start_time()) continue;
+    const auto alive = member.gone ? Result<bool>(false) : journal.is_alive(number);
+    if (!alive) return failure(alive.error());
+    if (*alive) return false;
+    had_some = true;
+  }
+  return had_some;
+}
+
 }  // namespace
 
 Result<uint32_t> submit_jobs(engine::Engine& cluster, Journal& journal, const JobOrder& wanted) {
@@ -215,7 +231,9 @@ Result<FarmJobs> follow_jobs(engine::Engine& cluster, Journal& journal, const fa
           jobs.present.push_back({count, of->level, ""});
         } else if (job.state() <= model::JOB_SUSPENDED || job.completing()) {
           jobs.running += count;
-          if (!job.completing()) jobs.present.push_back({count, of->level, job.batch_host()});
+          const auto is_left = is_without_workers(journal, job);
+          if (!is_left) return failure(is_left.error());
+          if (!job.completing() && !*is_left) jobs.present.push_back({count, of->level, job.batch_host()});
         }
       }
       return {};

@@ -127,6 +127,7 @@ class Driver {
   OpenFarm& farm_;
   std::unique_ptr<engine::Engine> cluster_;
   bool is_slurm_ = false, is_sized_ = false;
+  uint32_t target_ = 0;   // jobs that there should be; 0: not known
   uint32_t minutes_ = 0;  // of a job, where its user did not say; 0: not known yet
   int64_t began_ = std::time(nullptr);
   std::set<uint32_t> said_held_;  // jobs whose launch has failed again and again
@@ -151,6 +152,7 @@ Status Driver::submit(uint32_t jobs, uint32_t minutes, const farm::Wish& wish) {
 // As many as were asked for; of what needs more memory, or another node, there is seldom much.
 uint32_t Driver::jobs_for(const farm::Wish& wish) const {
   if (wish.level > 0 || !wish.other_than.empty()) return 1;
+  if (wish.jobs > 0) return static_cast<uint32_t>(wish.jobs);
   return static_cast<uint32_t>(std::clamp<uint64_t>(wish.cases, 1, std::max(1u, farm_.settings.jobs)));
 }
 
@@ -176,7 +178,8 @@ Status Driver::begin() {
   const auto jobs = farming::follow_jobs(*cluster_, farm_.journal, farm_.settings.rule);
   if (!jobs) return failure(jobs.error());
   is_sized_ = farm_.settings.jobs > 0 || !farm_.journal.ledger().submissions().empty();
-  return answer(farm::wishes(farm_.journal.ledger(), jobs->present));
+  target_ = farm_.settings.jobs;
+  return answer(farm::wishes(farm_.journal.ledger(), jobs->present, target_));
 }
 
 // Once, when the first cases have shown how long they take.
@@ -202,6 +205,7 @@ Status Driver::grow() {
   // already, so none more is no failure.
   for (auto jobs = static_cast<uint32_t>(size.jobs - 1); jobs > 0; jobs /= 2) {
     const Status done = submit(jobs, minutes_, {});
+    if (done) target_ = jobs + 1;
     if (done || done.error().code < kFirstOfSlurm) return done;
     if (jobs == 1) {
       std::fprintf(stderr, "minke farm: one job more is refused (%s), so this one goes on alone\n",
@@ -219,7 +223,7 @@ Status Driver::tend(ProgressReport& report) {
   if (!jobs) return failure(jobs.error());
   for (const uint32_t id : jobs->held)
     if (said_held_.insert(id).second) report.say(engine::held_text(id));
-  return answer(farm::wishes(farm_.journal.ledger(), jobs->present));
+  return answer(farm::wishes(farm_.journal.ledger(), jobs->present, target_));
 }
 
 Status Driver::watch() {
