@@ -1,8 +1,10 @@
 #include "engine/failed_launch.h"
 
 #include "api/actions.pb.h"
+#include "engine/fetch.h"
 #include "model/job_record.pb.h"
 #include "model/job_state.pb.h"
+#include "text/job_id.h"
 
 namespace minke::engine {
 
@@ -18,10 +20,11 @@ Result<std::vector<uint32_t>> release_after_failed_launch(Engine& cluster,
   request.set_kind(api::HoldRequest::RELEASE);
   for (const model::JobRecord& job : jobs) {
     if (!waits_after_failed_launch(job)) continue;
-    if (job.restarts() > kMostReleases)
+    const auto self = text::parse_job_id(text::format_job_id(job));
+    if (job.restarts() > kMostReleases || !self)
       stay.push_back(job.job_id());
     else
-      request.add_jobs()->set_job_id(job.job_id());
+      *request.add_jobs() = selector_of(*self);  // of an array this task alone
   }
   if (request.jobs().empty()) return stay;
   const auto reply = cluster.hold(request);

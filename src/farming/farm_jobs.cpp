@@ -13,6 +13,7 @@
 #include "api/jobs.pb.h"
 #include "api/submission.pb.h"
 #include "engine/failed_launch.h"
+#include "engine/fetch.h"
 #include "engine/find_submitted.h"
 #include "farming/farm_directory.h"
 #include "farming/reclaim.h"
@@ -233,7 +234,11 @@ Result<FarmJobs> follow_jobs(engine::Engine& cluster, Journal& journal, const fa
           jobs.running += count;
           const auto is_left = is_without_workers(journal, job);
           if (!is_left) return failure(is_left.error());
-          if (!job.completing() && !*is_left) jobs.present.push_back({count, of->level, job.batch_host()});
+          if (job.completing()) continue;
+          if (*is_left)
+            jobs.left.push_back(text::format_job_id(job));
+          else
+            jobs.present.push_back({count, of->level, job.batch_host()});
         }
       }
       return {};
@@ -250,6 +255,20 @@ Result<FarmJobs> follow_jobs(engine::Engine& cluster, Journal& journal, const fa
   if (const Status done = account_for_ended(journal, rule, records); !done) return failure(done.error());
   if (const Status done = shun_failed_nodes(journal, records); !done) return failure(done.error());
   return jobs;
+}
+
+Status cancel_jobs(engine::Engine& cluster, const std::vector<std::string>& jobs) {
+  if (jobs.empty()) return {};
+  api::SignalRequest request;
+  for (const std::string& name : jobs) {
+    const auto job = text::parse_job_id(name);
+    if (!job) return failure(job.error());
+    *request.mutable_filter()->add_jobs() = engine::selector_of(*job);
+  }
+  request.set_ignore_missing(true);
+  const auto reply = cluster.signal(request);
+  if (!reply) return failure(reply.error());
+  return {};
 }
 
 Status cancel_jobs(engine::Engine& cluster, Journal& journal, bool running) {

@@ -36,13 +36,16 @@ Status complete_submissions(engine::Engine& cluster, Journal& journal);
 struct FarmJobs {
   std::vector<farm::Present> present;
   uint64_t queued = 0, running = 0;
-  std::vector<uint32_t> held;  // whose launch has failed again and again
+  std::vector<uint32_t> held;     // whose launch has failed again and again
+  std::vector<std::string> left;  // that run by the cluster's records, and whose workers have all ended
 };
 // What the cluster knows of a farm's jobs; accounts for workers whose jobs have ended, and releases jobs
 // whose launch has failed.
 Result<FarmJobs> follow_jobs(engine::Engine& cluster, Journal& journal, const farm::RetryRule& rule);
 
-// Cancels them; those that run only where `running`.
+// Cancels jobs, named as squeue shows them ("12_3"); an end that the cluster knows already is no failure.
+Status cancel_jobs(engine::Engine& cluster, const std::vector<std::string>& jobs);
+// Cancels all of them; those that run only where `running`.
 Status cancel_jobs(engine::Engine& cluster, Journal& journal, bool running);
 
 }  // namespace minke::farming

@@ -123,6 +123,7 @@ class Driver {
   Status answer(const std::vector<farm::Wish>& wishes);
   Status grow();
   Status tend(ProgressReport& report);
+  Status cancel_left(const std::vector<std::string>& left, ProgressReport& report);
 
   OpenFarm& farm_;
   std::unique_ptr<engine::Engine> cluster_;
@@ -130,6 +131,7 @@ class Driver {
   uint32_t target_ = 0;   // jobs that there should be; 0: not known
   uint32_t minutes_ = 0;  // of a job, where its user did not say; 0: not known yet
   int64_t began_ = std::time(nullptr);
+  std::set<std::string> left_;    // jobs without workers, at the last look
   std::set<uint32_t> said_held_;  // jobs whose launch has failed again and again
 };
 
@@ -218,11 +220,24 @@ Status Driver::grow() {
   return {};
 }
 
+// A job that still has no workers at the second look keeps its processors until its time limit: a Slurm whose
+// controller was killed has not learned of its end.
+Status Driver::cancel_left(const std::vector<std::string>& left, ProgressReport& report) {
+  std::vector<std::string> again;
+  for (const std::string& id : left)
+    if (left_.contains(id)) again.push_back(id);
+  left_ = {left.begin(), left.end()};
+  for (const std::string& id : again)
+    report.say("job " + id + " has ended, but the cluster takes it for running: it is cancelled");
+  return farming::cancel_jobs(*cluster_, again);
+}
+
 Status Driver::tend(ProgressReport& report) {
   const auto jobs = farming::follow_jobs(*cluster_, farm_.journal, farm_.settings.rule);
   if (!jobs) return failure(jobs.error());
   for (const uint32_t id : jobs->held)
     if (said_held_.insert(id).second) report.say(engine::held_text(id));
+  if (const Status done = cancel_left(jobs->left, report); !done) return done;
   return answer(farm::wishes(farm_.journal.ledger(), jobs->present, target_));
 }
 
