@@ -50,13 +50,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   if (auto array = parse_array_spec(text)) check_array(*array);
   check_written(text, parse_array_spec, format_array_spec);
-  check_written(text, parse_dependencies, format_dependency_request);
+  check_written(text, parse_dependencies, [](const auto& terms) { return format_dependency_request(terms); });
   if (auto ids = parse_job_id_list(text)) {
     for (const JobReference& id : *ids)
       check_written(format_job_id(id), parse_job_id,
                     [](const JobReference& one) { return format_job_id(one); });
   }
-  check_written(text, parse_gres_list, format_gres_list);
+  check_written(
+      text, [](std::string_view given) { return parse_gres_list(given); }, format_gres_list);
   parse_gpu_list(text);
   check_written(text, parse_warning_signal, format_warning_signal);
   expand_file_pattern(text, FilePatternValues{});
