@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal
+import subprocess
 
 import pytest
 
@@ -345,6 +346,27 @@ def test_programs_read_a_farms_state(cluster):
     assert {name: told[name] for name in ("cases", "ok", "failed", "waiting", "running", "workers", "stopped", "run_again")} == {
         "cases": 3, "ok": 1, "failed": 2, "waiting": 0, "running": 0, "workers": 0, "stopped": False, "run_again": 0}
     assert 0 <= told["mean_seconds"] <= told["longest_seconds"] and told["directory"] == str(cluster.work / "cases.farm")
+
+
+NO_ROOM = """#include <errno.h>
+#include <unistd.h>
+static int left = 3;
+pid_t vfork(void) {
+  if (left-- > 0) return errno = EAGAIN, -1;
+  return fork();
+}
+"""
+
+
+def test_a_case_waits_for_room_for_its_process(cluster):
+    """A machine that is full for a moment is no fault of the case."""
+    (cluster.work / "room.c").write_text(NO_ROOM)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", cluster.work / "room.so", cluster.work / "room.c"], check=True)
+    farm(cluster, table(cluster, ["true"]), "--jobs=1", "--hold", "--detach")
+    worker = cluster.start("minke", "farm-worker", str(cluster.work / "cases.farm"), "0",
+                           env=cluster.environment | {"LD_PRELOAD": str(cluster.work / "room.so")})
+    said = worker.communicate(timeout=120)
+    assert [(row["state"], row["attempts"]) for row in results(cluster)] == [("ok", "1")], said
 
 
 def test_a_column_that_is_missing_fails_its_case(cluster):

@@ -17,6 +17,7 @@
 #include "farming/keeper.h"
 #include "farming/reclaim.h"
 #include "farming/worker_files.h"
+#include "os/shortage.h"
 #include "text/number.h"
 
 namespace minke::farming {
@@ -25,6 +26,7 @@ namespace {
 constexpr int64_t kSyncEveryUs = 1'000'000;
 constexpr int64_t kLookForCutOffUs = 5'000'000;
 constexpr int64_t kForDiskUs = 1'000'000;
+constexpr int64_t kForProcessesUs = 60'000'000, kBetweenTriesUs = 200'000;
 // Longer than who ends several processes, one by one, takes from the first one to the last.
 constexpr int64_t kEndedTogetherUs = 2'000'000;
 
@@ -72,6 +74,7 @@ class Worker {
   uint64_t at_once() const;
   bool has_time() const;
   Status start(uint16_t slot, uint64_t number, uint32_t attempt);
+  Result<pid_t> launch(const CaseCommand& command, uint16_t slot);
   Status wait_for_some();
   Status reap();
   Status close(uint16_t slot, int status, const rusage& usage);
@@ -302,8 +305,7 @@ Status Worker::start(uint16_t slot, uint64_t number, uint32_t attempt) {
     return begun;
   place.is_marked = true;
   const auto command = cases_.command(number, attempt, slot);
-  const auto pid =
-      command ? starter_.start(*command, files_->output(slot)) : Result<pid_t>(failure(command.error()));
+  const auto pid = command ? launch(*command, slot) : Result<pid_t>(failure(command.error()));
   if (pid) {
     place.pid = *pid;
     ++busy_;
@@ -311,9 +313,19 @@ Status Worker::start(uint16_t slot, uint64_t number, uint32_t attempt) {
   }
   std::fprintf(stderr, "case %llu: %s\n", static_cast<unsigned long long>(number),
                pid.error().message.c_str());
-  place.outcome.ending = farm::Ending::kNotStarted;
+  place.outcome.ending = told_to_stop_ ? farm::Ending::kStopped : farm::Ending::kNotStarted;
   place.outcome.code = pid.error().code;
   return finish(slot);
+}
+
+// A machine that has no room for a process at the moment is no fault of the case.
+Result<pid_t> Worker::launch(const CaseCommand& command, uint16_t slot) {
+  const int64_t until = clock_us(CLOCK_MONOTONIC) + kForProcessesUs;
+  for (;;) {
+    auto pid = starter_.start(command, files_->output(slot));
+    if (pid || !os::is_shortage(pid.error().code) || clock_us(CLOCK_MONOTONIC) > until) return pid;
+    if (is_ending(kBetweenTriesUs)) return pid;
+  }
 }
 
 Status Worker::wait_for_some() {
@@ -364,8 +376,9 @@ Status Worker::close(uint16_t slot, int status, const rusage& usage) {
   return finish(slot);
 }
 
-// Who ends a job process by process may reach a case before this worker, whose turn then comes within
-// `patience_us`: told to stop, it knows that the case is stopped, not failed; killed, it leaves it for lost.
+// Whether this worker is told to stop, within `patience_us`. Who ends a job process by process may reach a
+// case before its worker: told to stop, it knows that the case is stopped, not failed; killed, it leaves it
+// for lost.
 bool Worker::is_ending(int64_t patience_us) {
   static const sigset_t signals = watched_signals();
   const int64_t until = clock_us(CLOCK_MONOTONIC) + patience_us;

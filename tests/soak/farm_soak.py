@@ -11,6 +11,7 @@ import collections
 import contextlib
 import csv
 import io
+import json
 import os
 import pathlib
 import pwd
@@ -97,6 +98,11 @@ class Soak:
         path = self.cluster.work / "ended"
         return path.read_text().count("\n") if path.exists() else 0
 
+    def is_over(self) -> bool:
+        """Also where cases have failed: the records tell them."""
+        told = json.loads(self.cluster.run("minke", "farm", "status", "cases.farm", "--json", check=0).stdout)
+        return told["ok"] + told["failed"] == told["cases"]
+
     def run(self, cases: int, kills: int) -> None:
         (self.cluster.work / "cases").write_text("".join(f"{i}\n" for i in range(1, cases + 1)))
         # A farm asks for its jobs once in 10 s, on Slurm once in 30 s: with few of them it would wait for most of the time.
@@ -116,7 +122,7 @@ class Soak:
             if done < kills and now >= cases * done / (kills + 1):
                 done += self.kill()
             self.farm.poll()
-            if self.farm.returncode == 0:
+            if self.farm.returncode == 0 or (self.farm.returncode == 1 and now >= cases and self.is_over()):
                 return
             time.sleep(0.02)
 

@@ -1,6 +1,5 @@
-// Messages about jobs to web hooks (--mail-user=NAME@webhook): HTTP addresses that the job's owner has named
-// in
-// ~/.config/minke/webhooks.toml.
+// Messages about jobs to web hooks (--mail-user=NAME@webhook): HTTP addresses that the job's owner has
+// named in ~/.config/minke/webhooks.toml.
 //
 // What is sent, and to where, is the owner's word, so the owner's rights do it all: a child that has taken
 // them reads the file, looks the host up, connects and posts. It holds none of this process's descriptors,
