@@ -187,6 +187,9 @@ TEST(CurrentOptions, SetsOfNodeCounts) {
   EXPECT_EQ(refusal({"-N1,2x"}, kSlurm26), "255: sbatch: error: \"2x\" is not a valid node count\n");
   EXPECT_EQ(refusal({"-N1-3:x"}, kSlurm26), "255: sbatch: error: \"x\" is not a valid node count\n");
   EXPECT_EQ(refusal({"-N2-2:1"}, kSlurm26), "1: sbatch: error: invalid number of nodes (-N -1--1)\n");
+  std::string again = "-N1-65536";
+  for (int i = 0; i < 10'000; ++i) again += ",1-65536";
+  EXPECT_THAT(refusal({again.c_str()}, kSlurm26), ::testing::HasSubstr("is not a valid node count"));
   // Fewer tasks than the most: any number up to that of the tasks.
   const auto ranged = spec({"-N2-5:2", "-n3"}, kSlurm26);
   EXPECT_EQ(ranged.node_counts_size(), 0);

@@ -68,8 +68,11 @@ Result<std::vector<uint32_t>> node_counts(std::string_view text) {
     if (!of_range || step.value_or(0) == 0) return not_valid(text);
   }
   std::vector<uint32_t> counts;
-  for (const std::string_view part : text::split(text.substr(0, colon), ','))
+  constexpr size_t kMostListed = 1 << 20;  // again and again the same ones
+  for (const std::string_view part : text::split(text.substr(0, colon), ',')) {
     if (const auto wrong = add_counts(part, step, counts)) return not_valid(*wrong);
+    if (counts.size() > kMostListed) return not_valid(part);
+  }
   std::sort(counts.begin(), counts.end());
   counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
   if (counts.empty()) return failure("invalid number of nodes (-N -1--1)", kFailureStatus);
