@@ -42,6 +42,10 @@ class OnSlurm(Login):
         super().close()
         self.run("scancel", "--me")
 
+    def resume_nodes(self) -> None:
+        """The administrator's part: a Slurm whose controller was killed may find jobs twice, and drains their nodes."""
+        self.slurm.command("scontrol", "update", "nodename=n[1-5]", "state=resume")
+
     def restart(self) -> bool:
         daemon = next(one for one in self.slurm.daemons if pathlib.Path(one.args[0]).name == "slurmctld")
         daemon.kill()
@@ -110,12 +114,15 @@ class Soak:
         self.cluster.run("minke", "farm", "run", "cases", f"--jobs={jobs}", "--at-once=2", "--detach", "--time=10", "--mem=100M", "--",
                          "bash", "-c", CASE, "{}", check=0)
         done = 0
-        last, still = 0, time.monotonic()
+        last, still, resumed = 0, time.monotonic(), 0.0
         while True:
             self.follow()
             now = self.ended()
             if now != last:
                 last, still = now, time.monotonic()
+            if isinstance(self.cluster, OnSlurm) and time.monotonic() - max(still, resumed) > 20:
+                self.cluster.resume_nodes()
+                resumed = time.monotonic()
             if time.monotonic() - still > 120 * PATIENCE:
                 raise SystemExit(f"nothing has ended for long: {now} of {cases}\n" + self.cluster.run("minke", "farm", "status").stdout)
             # A kill for every so many cases, so that both end together.
