@@ -318,8 +318,10 @@ def test_what_is_said_of_a_job_after_its_end(shared):
     def shown():
         return shared.run("sacct", "-nPXj", job, "-o", "ExitCode,DerivedExitCode,Comment").stdout.strip()
     assert shown() == "3:0|0:22|hello"
-    wrong = sacctmgr(shared, "modify", "job", job, "set", "derivedexitcode=1")
+    wrong = sacctmgr(shared, "modify", "job", f"number={job}", "set", "derivedexitcode=1")
     assert wrong.returncode == 1 and "Unknown condition" in wrong.stderr
+    assert sacctmgr(shared, "modify", "job", job, "set", "derivedexitcode=23").returncode == 0  # the number alone
+    assert shown() == "3:0|0:23|hello"
     assert "Nothing modified" in sacctmgr(shared, "modify", "job", "jobid=999999", "set", "comment=x").stdout
 
 

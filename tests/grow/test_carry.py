@@ -68,9 +68,10 @@ class NewSlurm(AccountedSlurm):
 
 
 def has_rest() -> bool:
-    if not shutil.which("slurmrestd", path=SYSTEM_PATH + ":/usr/sbin"):
+    program = shutil.which("slurmrestd", path=SYSTEM_PATH + ":/usr/sbin")
+    if not program:
         return False
-    version = subprocess.run(["/usr/bin/scontrol", "--version"], capture_output=True, text=True).stdout
+    version = subprocess.run([program, "-V"], capture_output=True, text=True).stdout  # scontrol's needs a configuration
     year, month = map(int, re.search(r"(\d+)\.(\d+)", version).groups())
     return year * 100 + month >= 2411
 
