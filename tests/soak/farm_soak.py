@@ -70,7 +70,11 @@ class Soak:
             return [pid] if (pid := self.cluster.pid(target)) else []
         if target == "farm":
             return [self.farm.pid] if self.farm.poll() is None else []
-        return [pid for pid in processes.all_processes() if "farm-worker" in processes.command_line(pid) and of_cluster(pid)]
+        found = {pid for pid in processes.all_processes() if "farm-worker" in processes.command_line(pid) and of_cluster(pid)}
+        # A case that has not become its program yet looks like its worker, whose parent is the keeper.
+        cases = {case for keeper in found for worker in processes.children_of(keeper) if worker in found
+                 for case in processes.children_of(worker)}
+        return sorted(found - cases)
 
     def kill(self) -> bool:
         target = self.random.choices(list(self.targets), self.targets.values())[0]
