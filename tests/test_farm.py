@@ -36,7 +36,7 @@ def results(cluster, *arguments) -> list[dict[str, str]]:
 @contextlib.contextmanager
 def large_farm(cluster, *options):
     """Seven minutes of work, and what is said when the first cases have told that."""
-    running = cluster.start("minke", "farm", "run", table(cluster, ["sleep 0.5"] * 800), "--at-once=1", "-c1", *options)
+    running = cluster.start("minke", "farm", "run", table(cluster, ["sleep 0.5"] * 700), "--at-once=1", "-c1", *options)
     said = []
     while "of work for one job" not in (line := running.stderr.readline()):
         assert line, said
@@ -156,7 +156,7 @@ def test_the_number_of_jobs_is_found(cluster):
 
 @pytest.mark.machine(nodes=2, cpus=4, extra='[[partition]]\nname = "short"\nnodes = "n1"\nmax_time = "0:20:00"\n')
 def test_limits_are_heeded_and_told(cluster):
-    """Eight minutes of work would be seven jobs; the account lets this user have three. The partition's limit is less than an hour."""
+    """Seven minutes of work would be seven jobs; the account lets this user have three. The partition's limit is less than an hour."""
     user = cluster.run("id", "-un").stdout.strip()
     cluster.run("sacctmgr", "-i", "add", "account", "lab", check=0)
     cluster.run("sacctmgr", "-i", "add", "user", user, "account=lab", "maxsubmitjobs=3", check=0)
