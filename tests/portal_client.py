@@ -5,6 +5,17 @@ import re
 import socket
 import urllib.parse
 
+# Of minke.toml: a cluster whose accounts have limits, and shares that are counted at once.
+ACCOUNTED = """
+[accounting]
+enforce = ["limits", "qos"]
+
+[priority]
+type = "multifactor"
+weight_fair_share = 100000
+calc_period = 1
+"""
+
 
 class Portal:
     """`minke portal` of a cluster. `url` is the address that it has printed last."""

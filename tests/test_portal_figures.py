@@ -8,20 +8,12 @@ import re
 import pytest
 
 from cluster import Cluster, Machine, poll
-from portal_client import Portal
+from portal_client import ACCOUNTED, Portal
 from portal_figures import FIGURES, LIVE, RESTLESS, UNPRINTED, Printed, Walk, gres_count, moment
 
 pytestmark = pytest.mark.minke_only
 USER = getpass.getuser()
-CONFIGURATION = """
-[accounting]
-enforce = ["limits", "qos"]
-
-[priority]
-type = "multifactor"
-weight_fair_share = 100000
-calc_period = 1
-
+CONFIGURATION = ACCOUNTED + """
 [measuring]
 interval = 1
 """

@@ -12,7 +12,7 @@ import tempfile
 import pytest
 
 from cluster import ROOT, Cluster, Machine, poll, written
-from portal_client import Portal
+from portal_client import ACCOUNTED, Portal
 
 pytestmark = pytest.mark.minke_only
 PAGE = ROOT / "docs" / "portal.md"
@@ -32,15 +32,7 @@ def test_each_page_has_its_pictures():
     assert {one.name for one in (ROOT / "docs" / "pictures").glob("*.webp")} == {pathlib.Path(name).name for name in named}
 
 
-CONFIGURATION = """
-[accounting]
-enforce = ["limits", "qos"]
-
-[priority]
-type = "multifactor"
-weight_fair_share = 100000
-calc_period = 1
-
+CONFIGURATION = ACCOUNTED + """
 [portal]
 messages = ["Maintenance on 2 December, from 9:00"]
 

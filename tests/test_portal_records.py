@@ -7,19 +7,11 @@ import time
 import pytest
 
 from cluster import Cluster, Machine, poll
-from portal_client import Portal
+from portal_client import ACCOUNTED, Portal
 
 pytestmark = pytest.mark.minke_only
 USER = getpass.getuser()
-ACCOUNTS = """
-[accounting]
-enforce = ["limits", "qos"]
-
-[priority]
-type = "multifactor"
-weight_fair_share = 100000
-calc_period = 1
-
+ACCOUNTS = ACCOUNTED + """
 [portal]
 messages = ["<b>Maintenance</b> on Tuesday", "second"]
 core_hour = 2

@@ -13,13 +13,12 @@ bool waits_after_failed_launch(const model::JobRecord& job) {
 }
 
 Result<std::vector<uint32_t>> release_after_failed_launch(Engine& cluster,
-                                                          const std::vector<model::JobRecord>& jobs) {
+                                                          const std::vector<model::JobRecord>& held) {
   constexpr uint32_t kMostReleases = 2;
   std::vector<uint32_t> stay;
   api::HoldRequest request;
   request.set_kind(api::HoldRequest::RELEASE);
-  for (const model::JobRecord& job : jobs) {
-    if (!waits_after_failed_launch(job)) continue;
+  for (const model::JobRecord& job : held) {
     const auto self = text::parse_job_id(text::format_job_id(job));
     if (job.restarts() > kMostReleases || !self)
       stay.push_back(job.job_id());

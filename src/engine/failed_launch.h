@@ -19,10 +19,10 @@ namespace minke::engine {
 // Slurm's "launch failed requeued held". What a person holds is not that.
 bool waits_after_failed_launch(const model::JobRecord& job);
 
-// Releases those of the jobs that wait so, but none more than twice: each launch that fails may drain a node.
-// Returns those that stay held, for somebody to look at.
+// Releases jobs that wait so, but none more than twice: each launch that fails may drain a node. Returns
+// those that stay held, for somebody to look at.
 Result<std::vector<uint32_t>> release_after_failed_launch(Engine& cluster,
-                                                          const std::vector<model::JobRecord>& jobs);
+                                                          const std::vector<model::JobRecord>& held);
 
 // What people read about one that stays held.
 std::string held_text(uint32_t job_id);

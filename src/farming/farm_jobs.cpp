@@ -160,6 +160,14 @@ Status shun_failed_nodes(Journal& journal, const std::map<std::string, model::Jo
   return entries.empty() ? Status() : journal.add(entries);
 }
 
+// An end that the cluster knows already is no failure.
+Status cancel(engine::Engine& cluster, api::SignalRequest& request) {
+  request.set_ignore_missing(true);
+  const auto reply = cluster.signal(request);
+  if (!reply) return failure(reply.error());
+  return {};
+}
+
 // Whether all workers of this run of the job have ended. Where a Slurm's controller was killed, a job may
 // run in its records for long after that.
 Result<bool> is_without_workers(Journal& journal, const model::JobRecord& job) {
@@ -265,10 +273,7 @@ Status cancel_jobs(engine::Engine& cluster, const std::vector<std::string>& jobs
     if (!job) return failure(job.error());
     *request.mutable_filter()->add_jobs() = engine::selector_of(*job);
   }
-  request.set_ignore_missing(true);
-  const auto reply = cluster.signal(request);
-  if (!reply) return failure(reply.error());
-  return {};
+  return cancel(cluster, request);
 }
 
 Status cancel_jobs(engine::Engine& cluster, Journal& journal, bool running) {
@@ -277,10 +282,7 @@ Status cancel_jobs(engine::Engine& cluster, Journal& journal, bool running) {
   request.mutable_filter()->clear_all_states();
   if (request.filter().jobs().empty()) return {};
   if (!running) request.mutable_filter()->add_states(model::JOB_PENDING);
-  request.set_ignore_missing(true);
-  const auto reply = cluster.signal(request);
-  if (!reply) return failure(reply.error());
-  return {};
+  return cancel(cluster, request);
 }
 
 }  // namespace minke::farming
