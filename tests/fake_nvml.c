@@ -119,7 +119,7 @@ int nvmlDeviceGetUtilizationRates(void* device, unsigned* rates) {
   ASK(device);
   if (gpu->whole >= 0) return kNotSupported;
   rates[0] = gpu->utilization;
-  rates[1] = 0;
+  rates[1] = gpu->utilization / 2;
   return kSuccess;
 }
 int nvmlDeviceGetPowerUsage(void* device, unsigned* milliwatts) { ASK(device); *milliwatts = gpu->milliwatts; return kSuccess; }

@@ -67,6 +67,22 @@ def test_top_shows_time_and_memory(measured):
     measured.run("scancel", job, other, check=0)
 
 
+def test_each_processor_of_a_bound_job_has_its_time(measured):
+    (measured.work / "busy.py").write_text("while True:\n    sum(range(10000))\n")
+    job = measured.submit("grep Cpus_allowed_list /proc/self/status; exec python3 busy.py", "--mem=100M", "-c1", "--output=busy.out")
+
+    def risen():
+        one = job_in(top(measured, "--series", "-j", str(job)), job)
+        processors = one["series"].get("processors", []) if one else []
+        return any(processor["milliseconds"][-1] > 100 for processor in processors) and one["series"]
+    series = poll(risen, what="the time of the job's processor")
+    allowed = (measured.work / "busy.out").read_text().split()[-1]
+    processor, = series["processors"]
+    assert str(processor["id"]) == allowed and processor["milliseconds"][0] == 0
+    assert len(processor["milliseconds"]) == len(series["time"]) == len(series["node_received_kib"]) == len(series["cache_kib"])
+    measured.run("scancel", job, check=0)
+
+
 def test_the_series_is_kept_with_the_record(measured):
     job = measured.submit("sleep 3000", "--mem=100M")
     poll(lambda: len(times_of(measured, job)) >= 3, what="three samples")
@@ -110,7 +126,7 @@ def test_gpus_in_sacct_seff_and_top(gpu_cluster, driver):  # noqa: F811
     one = poll(lambda: (found := job_in(top(cluster, "--series"), job)) and len(found["series"]["time"]) >= 2 and found,
                what="two samples")
     assert [gpu["utilization"] for gpu in one["gpus"]] == [80, 40]
-    assert one["gpus"][0] == {"uuid": "GPU-aaa", "utilization": 80, "memory_mib": 40000, "watts": 300.0,
+    assert one["gpus"][0] == {"uuid": "GPU-aaa", "utilization": 80, "memory_utilization": 40, "memory_mib": 40000, "watts": 300.0,
                               "clock_mhz": 1980}
     # 50 kJ more on each by now.
     driver.tell(f"0 0 GPU-aaa 81559 {H100}", f"1 1 GPU-bbb 81559 {H100}",

@@ -48,9 +48,16 @@ Json series_json(const model::Series& series) {
   json["energy_joules"] = column(series.energy_joules());
   json["threads"] = column(series.threads());
   json["running_threads"] = column(series.running_threads());
+  json["cache_kib"] = column(series.cache_kib());
+  json["shared_kib"] = column(series.shared_kib());
+  json["node_received_kib"] = column(series.received_kib());
+  json["node_sent_kib"] = column(series.sent_kib());
+  for (const model::Series::Processor& one : series.processors())
+    json["processors"].push_back({{"id", one.id()}, {"milliseconds", column(one.milliseconds())}});
   for (const model::Series::Gpu& gpu : series.gpus()) {
     json["gpus"].push_back({{"uuid", gpu.uuid()},
                             {"utilization", column(gpu.utilization())},
+                            {"memory_utilization", column(gpu.memory_utilization())},
                             {"memory_mib", column(gpu.memory_mib())},
                             {"milliwatts", column(gpu.milliwatts())},
                             {"clock_mhz", column(gpu.clock_mhz())}});
@@ -61,6 +68,7 @@ Json series_json(const model::Series& series) {
 Json gpu_json(const model::Sample::Gpu& gpu, const std::string& uuid) {
   return {{"uuid", uuid},
           {"utilization", gpu.utilization()},
+          {"memory_utilization", gpu.memory_utilization()},
           {"memory_mib", gpu.memory_mib()},
           {"watts", gpu.milliwatts() / 1000.0},
           {"clock_mhz", gpu.clock_mhz()}};

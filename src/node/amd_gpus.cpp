@@ -112,6 +112,7 @@ GpuReport AmdGpus::read() const {
     }
     model::Sample::Gpu& now = *reading.mutable_now();
     now.set_utilization(static_cast<uint32_t>(number_of(device.directory + "/gpu_busy_percent")));
+    now.set_memory_utilization(static_cast<uint32_t>(number_of(device.directory + "/mem_busy_percent")));
     now.set_memory_mib(number_of(device.directory + "/mem_info_vram_used") >> 20);
     if (device.sensors.empty()) continue;
     // Microwatts, Hz, microjoules (kernel: Documentation/hwmon/sysfs-interface). Older chips report averages.

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include <charconv>
@@ -66,6 +67,26 @@ std::vector<char>& shared_buffer() {
   return buffer;
 }
 
+constexpr uint32_t kMostAskedForProcessors = 256;
+
+void add_processors(pid_t pid, std::set<uint32_t>& processors) {
+  cpu_set_t allowed;
+  if (::sched_getaffinity(pid, sizeof allowed, &allowed) != 0) return;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+    if (CPU_ISSET(cpu, &allowed)) processors.insert(static_cast<uint32_t>(cpu));
+}
+
+// user nice system idle iowait irq softirq steal guest …: what was busy, in clock ticks.
+uint64_t busy_ticks(std::string_view times) {
+  uint64_t busy = 0;
+  for (int field = 0; field < 8; ++field) {
+    while (!times.empty() && times.front() == ' ') times.remove_prefix(1);
+    if (field != 3 && field != 4 && field != 7) busy += number_at(times);
+    times.remove_prefix(std::min(times.size(), times.find(' ')));
+  }
+  return busy;
+}
+
 }  // namespace
 
 JobSampler::JobSampler(const Inventory& launcher, std::string root)
@@ -111,6 +132,7 @@ void JobSampler::add_threads(pid_t pid, JobUse& use) {
 void JobSampler::add_process(pid_t pid, bool with_memory_and_time, JobUse& use) {
   ++use.processes;
   add_threads(pid, use);
+  if (use.processes <= kMostAskedForProcessors) add_processors(pid, use.processors);
   if (with_memory_and_time) {
     const ProcessUsage usage = read_process_usage(pid);
     use.cpu_milliseconds += (usage.user_microseconds + usage.system_microseconds) / 1000;
@@ -144,9 +166,12 @@ JobUse JobSampler::read_group(const std::string& name) {
   if (memory_base_.empty()) return use;
   const std::string_view memory = read_small(memory_base_ + "/" + name + "/memory.stat", buffer);
   if (memory.empty()) return use;
-  use.memory_kib = (version_ == 2 ? value_of(memory, "anon ") + value_of(memory, "shmem ")
-                                  : value_of(memory, "total_rss ") + value_of(memory, "total_shmem ")) /
-                   1024;
+  const bool v2 = version_ == 2;
+  const uint64_t shared = value_of(memory, v2 ? "shmem " : "total_shmem "),
+                 files = value_of(memory, v2 ? "file " : "total_cache ");  // shared memory among them
+  use.memory_kib = (value_of(memory, v2 ? "anon " : "total_rss ") + shared) / 1024;
+  use.shared_kib = shared / 1024;
+  use.cache_kib = (files - std::min(files, shared)) / 1024;
   return use;
 }
 
@@ -186,18 +211,17 @@ MachineUse JobSampler::read_machine() {
   MachineUse use;
   std::vector<char>& buffer = shared_buffer();
   static const auto ticks_per_second = static_cast<uint64_t>(::sysconf(_SC_CLK_TCK));
-  // cpu  user nice system idle iowait irq softirq steal guest …
-  std::string_view line = read_small(root_ + "/proc/stat", buffer);
-  line = line.substr(0, line.find('\n'));
-  if (line.starts_with("cpu ")) {
-    line.remove_prefix(4);
-    uint64_t busy = 0;
-    for (int field = 0; field < 8; ++field) {
-      while (!line.empty() && line.front() == ' ') line.remove_prefix(1);
-      if (field != 3 && field != 4 && field != 7) busy += number_at(line);
-      line.remove_prefix(std::min(line.size(), line.find(' ')));
-    }
-    use.cpu_milliseconds = busy * 1000 / ticks_per_second;
+  // "cpu  TIMES" of all, then "cpuN TIMES" of each, then others.
+  std::string_view stat = read_small(root_ + "/proc/stat", buffer);
+  while (stat.starts_with("cpu")) {
+    const std::string_view line = stat.substr(3, stat.find('\n') - 3);
+    const std::string_view times = line.substr(std::min(line.size(), line.find(' ')));
+    const uint64_t milliseconds = busy_ticks(times) * 1000 / ticks_per_second;
+    if (line.starts_with(' '))
+      use.cpu_milliseconds = milliseconds;
+    else
+      use.processor_milliseconds[static_cast<uint32_t>(number_at(line))] = milliseconds;
+    stat.remove_prefix(std::min(stat.size(), line.size() + 4));
   }
   const std::string_view memory = read_small(root_ + "/proc/meminfo", buffer);
   use.total_memory_kib = value_of(memory, "MemTotal:");
@@ -209,7 +233,39 @@ MachineUse JobSampler::read_machine() {
     counter.last = now;
   }
   use.energy_microjoules = energy_microjoules_;
+  read_network(use);
   return use;
+}
+
+// Lines "name: received-bytes packets errs drop fifo frame compressed multicast sent-bytes …". Virtual
+// interfaces (bridges, those of containers) carry what a device carries, too: they count only where there is
+// no device.
+void JobSampler::read_network(MachineUse& use) {
+  std::string_view text = read_small(root_ + "/proc/net/dev", shared_buffer());
+  uint64_t received = 0, sent = 0;
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    const size_t colon = line.find(':'), name = line.find_first_not_of(' ');
+    if (colon == std::string_view::npos || name >= colon) continue;
+    const std::string interface(line.substr(name, colon - name));
+    if (interface == "lo") continue;
+    std::string_view numbers = line.substr(colon + 1);
+    uint64_t values[9] = {};
+    for (uint64_t& value : values) {
+      numbers.remove_prefix(std::min(numbers.size(), numbers.find_first_not_of(' ')));
+      value = number_at(numbers);
+      numbers.remove_prefix(std::min(numbers.size(), numbers.find(' ')));
+    }
+    received += values[0];
+    sent += values[8];
+    if (::access((root_ + "/sys/class/net/" + interface + "/device").c_str(), F_OK) != 0) continue;
+    use.received_bytes += values[0];
+    use.sent_bytes += values[8];
+  }
+  if (use.received_bytes + use.sent_bytes != 0) return;
+  use.received_bytes = received;
+  use.sent_bytes = sent;
 }
 
 }  // namespace minke::node

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,11 +31,14 @@ struct SampledJob {
 struct JobUse {
   uint64_t cpu_milliseconds = 0;
   uint64_t memory_kib = 0;  // without page cache
+  uint64_t cache_kib = 0;   // page cache; this and the next of groups alone
+  uint64_t shared_kib = 0;  // shared memory and tmpfs, part of memory_kib
   uint64_t read_bytes = 0;  // by read(2) and similar calls
   uint64_t write_bytes = 0;
   uint32_t processes = 0;
   uint32_t threads = 0;
-  uint32_t running_threads = 0;  // of the first 2048 of them
+  uint32_t running_threads = 0;   // of the first 2048 of them
+  std::set<uint32_t> processors;  // that its processes may run on: of the first 256 of them
 };
 
 struct MachineUse {
@@ -42,6 +46,10 @@ struct MachineUse {
   uint64_t memory_kib = 0;        // that cannot be reclaimed
   uint64_t total_memory_kib = 0;
   uint64_t energy_microjoules = 0;  // of the processors since this object was made; 0: unknown (RAPL)
+  // Since boot: of the network devices (of all interfaces but the loopback's where no device is to be seen),
+  // and the busy time of each CPU by its number.
+  uint64_t received_bytes = 0, sent_bytes = 0;
+  std::map<uint32_t, uint64_t> processor_milliseconds;
 };
 
 class JobSampler {
@@ -63,6 +71,7 @@ class JobSampler {
   };
   void add_process(pid_t pid, bool with_memory_and_time, JobUse& use);
   void add_threads(pid_t pid, JobUse& use);
+  void read_network(MachineUse& use);
 
   std::string root_;
   uint32_t version_ = 0;

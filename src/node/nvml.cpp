@@ -293,8 +293,10 @@ void Nvml::read_one(const Device& device, GpuReading& reading) {
   now.set_memory_mib(static_cast<uint64_t>(memory.used >> 20));
   // An instance has no utilization in the library; its power and clocks are those of the whole GPU.
   Utilization utilization{};
-  if (Functions::ask(functions_->utilization, device.handle, &utilization))
+  if (Functions::ask(functions_->utilization, device.handle, &utilization)) {
     now.set_utilization(utilization.gpu);
+    now.set_memory_utilization(utilization.memory);
+  }
   unsigned number = 0;
   if (Functions::ask(functions_->clock, device.whole != nullptr ? device.whole : device.handle,
                      kMultiprocessorClock, &number))

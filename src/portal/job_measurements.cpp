@@ -37,6 +37,13 @@ Json rates(const std::vector<int64_t>& total, const std::vector<int64_t>& time, 
   return values;
 }
 
+// Of counters of the machine, which begin with the first sample: nothing is known before it.
+Json host_rates(const std::vector<int64_t>& total, const std::vector<int64_t>& time, double scale) {
+  Json values = rates(total, time, 0, scale);
+  if (!values.empty()) values[0] = Json();
+  return values;
+}
+
 Json scaled(const std::vector<int64_t>& column, double scale) {
   Json values = Json::array();
   for (const int64_t value : column) values.push_back(scale * static_cast<double>(value));
@@ -54,10 +61,19 @@ Json series_json(const model::Series& series, int64_t start) {
                 {"threads", totals(series.threads())},
                 {"running_threads", totals(series.running_threads())},
                 {"watts", rates(totals(series.energy_joules()), time, start, 1)},
+                {"cache_bytes", scaled(totals(series.cache_kib()), 1024)},
+                {"shared_bytes", scaled(totals(series.shared_kib()), 1024)},
+                {"node_received_bytes_per_second", host_rates(totals(series.received_kib()), time, 1024)},
+                {"node_sent_bytes_per_second", host_rates(totals(series.sent_kib()), time, 1024)},
+                {"processors", Json::array()},
                 {"gpus", Json::array()}};
+  for (const model::Series::Processor& one : series.processors())
+    value["processors"].push_back(
+        {{"id", one.id()}, {"cores", host_rates(totals(one.milliseconds()), time, 1e-3)}});
   for (const model::Series::Gpu& gpu : series.gpus())
     value["gpus"].push_back({{"uuid", gpu.uuid()},
                              {"percent", totals(gpu.utilization())},
+                             {"memory_percent", totals(gpu.memory_utilization())},
                              {"memory_bytes", scaled(totals(gpu.memory_mib()), 1 << 20)},
                              {"watts", scaled(totals(gpu.milliwatts()), 1e-3)},
                              {"clock_mhz", totals(gpu.clock_mhz())}});

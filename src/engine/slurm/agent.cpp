@@ -25,6 +25,8 @@
 #include "model/job_record.pb.h"
 #include "node/gpu_probe.h"
 #include "node/gpus.pb.h"
+#include "node/job_sampler.h"
+#include "node/launch.pb.h"
 #include "os/fd.h"
 #include "text/number.h"
 
@@ -58,6 +60,7 @@ class Agent {
   node::GpuProbe probe_;
   Munge munge_;
   NodeJobs jobs_;
+  node::JobSampler machine_{node::Inventory()};
   MeasuredJobs measured_;
   std::unique_ptr<EndedJobs> ended_;  // null: it does not collect
   os::UniqueFd socket_;
@@ -110,7 +113,7 @@ void Agent::measure() {
   if (node::may_have_gpus(options_.gpus)) {
     if (auto told = probe_.ask(kGpuPatience)) gpus = std::move(*told);
   }
-  measured_.round(jobs_.read(), gpus);
+  measured_.round(jobs_.read(), gpus, machine_.read_machine());
 }
 
 Status Agent::answer(AgentConnection& connection) const {

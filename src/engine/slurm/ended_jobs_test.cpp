@@ -77,7 +77,7 @@ TEST(MeasuredJobs, WhoGoesOnGetsWhatHasEndedSince) {
   MeasuredJobs jobs;
   jobs.round(
       {{.job_id = 1, .uid = 1000, .use = {}, .gpus = {}}, {.job_id = 2, .uid = 1001, .use = {}, .gpus = {}}},
-      {});
+      {}, {});
   EXPECT_EQ(jobs.answer(0, true, false, {}).jobs_size(), 2);
   EXPECT_EQ(jobs.answer(1001, false, false, {.job_id = 2, .ended_after = {}}).jobs_size(), 1);
   EXPECT_EQ(jobs.answer(1001, false, false, {.job_id = 1, .ended_after = {}}).jobs_size(), 0);

@@ -5,6 +5,7 @@
 #include <ctime>
 #include <utility>
 
+#include "engine/embedded/watching/host_rise.h"
 #include "model/cluster.pb.h"
 #include "model/job_record.pb.h"
 #include "model/job_state.pb.h"
@@ -27,6 +28,8 @@ model::Sample sample_of(const NodeJob& job, int64_t now) {
   sample.set_processes(job.use.processes);
   sample.set_threads(job.use.threads);
   sample.set_running_threads(job.use.running_threads);
+  sample.set_cache_kib(job.use.cache_kib);
+  sample.set_shared_kib(job.use.shared_kib);
   return sample;
 }
 
@@ -56,12 +59,14 @@ std::string words_of(const AskedJobs& asked) {
   return "ended=" + std::to_string(asked.ended_after->time) + "," + std::to_string(asked.ended_after->job_id);
 }
 
-void MeasuredJobs::round(const std::vector<NodeJob>& jobs, const node::GpuReport& gpus) {
+void MeasuredJobs::round(const std::vector<NodeJob>& jobs, const node::GpuReport& gpus,
+                         const node::MachineUse& machine) {
   const int64_t now = std::time(nullptr);
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
   const std::lock_guard<std::mutex> guard(lock_);
   last_round_ = now;
+  const HostRise rise = rise_between(std::exchange(machine_, machine), machine);
   for (const NodeJob& one : jobs) {
     const auto [place, is_new] = jobs_.try_emplace(one.job_id);
     Job& job = place->second;
@@ -81,6 +86,7 @@ void MeasuredJobs::round(const std::vector<NodeJob>& jobs, const node::GpuReport
       if (reading != gpus.readings().end()) gpu = reading->now();
     }
     job.seen = now;
+    add_host(rise, one.use, one.cpus, job.series, sample);
     job.series.add(std::move(sample), seconds);
   }
   drop_old(now);

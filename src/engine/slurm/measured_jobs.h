@@ -34,7 +34,7 @@ std::string words_of(const AskedJobs& asked);  // the other way round; empty: ne
 
 class MeasuredJobs {
  public:
-  void round(const std::vector<NodeJob>& jobs, const node::GpuReport& gpus);
+  void round(const std::vector<NodeJob>& jobs, const node::GpuReport& gpus, const node::MachineUse& machine);
   // What this user may see, `all`: everything.
   api::MeasurementsReply answer(uint32_t uid, bool all, bool with_series, const AskedJobs& asked) const;
 
@@ -52,6 +52,7 @@ class MeasuredJobs {
   mutable std::mutex lock_;
   std::map<uint32_t, Job> jobs_;
   int64_t last_round_ = 0;
+  node::MachineUse machine_;  // at the last round
 };
 
 }  // namespace minke::engine::slurm

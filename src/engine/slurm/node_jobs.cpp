@@ -21,6 +21,7 @@ namespace {
 
 constexpr size_t kMostJobs = 4096;  // on one node
 constexpr size_t kMostGpus = 64;
+constexpr size_t kMostCpus = 65536;
 constexpr size_t kLongestTitle = 4096;
 
 std::vector<std::string> directories_in(const std::string& above) {
@@ -99,6 +100,7 @@ struct Started {
   std::vector<pid_t> tasks;
   std::optional<uint32_t> uid;
   std::vector<uint32_t> gpus;
+  size_t cpus = 0;
 };
 
 // What each job's slurmstepds have started here.
@@ -121,6 +123,8 @@ std::map<uint32_t, Started> started_jobs() {
     if (!job.uid) job.uid = owner_of("/proc/" + std::to_string(process.pid));
     if (!job.gpus.empty()) continue;
     const node::InitialEnvironment environment(process.pid);
+    if (const auto cpus = environment.get("SLURM_CPUS_ON_NODE"); cpus && job.cpus == 0)
+      job.cpus = text::parse_unsigned(*cpus, kMostCpus).value_or(0);
     for (const char* name : {"SLURM_JOB_GPUS", "SLURM_STEP_GPUS"}) {
       if (const auto list = environment.get(name); list && job.gpus.empty())
         job.gpus = gpu_numbers(std::string(*list));
@@ -170,10 +174,11 @@ std::vector<NodeJob> NodeJobs::read() const {
   std::vector<NodeJob> jobs;
   for (const auto& [id, group] : groups) {
     const auto processes = started.find(id);
-    NodeJob job{.job_id = id, .uid = group.uid, .use = use_of(group), .gpus = {}};
+    NodeJob job{.job_id = id, .uid = group.uid, .use = use_of(group), .gpus = {}, .cpus = 0};
     if (processes != started.end()) {
       if (!job.uid) job.uid = processes->second.uid;
       job.gpus = processes->second.gpus;
+      job.cpus = processes->second.cpus;
       started.erase(processes);
     }
     jobs.push_back(std::move(job));
@@ -184,7 +189,7 @@ std::vector<NodeJob> NodeJobs::read() const {
   const std::vector<node::JobUse> uses = node::JobSampler(node::Inventory()).read(sampled);
   size_t i = 0;
   for (const auto& [id, job] : started)
-    jobs.push_back({.job_id = id, .uid = job.uid, .use = uses[i++], .gpus = job.gpus});
+    jobs.push_back({.job_id = id, .uid = job.uid, .use = uses[i++], .gpus = job.gpus, .cpus = job.cpus});
   return jobs;
 }
 

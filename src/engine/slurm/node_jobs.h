@@ -2,8 +2,8 @@
 // or 1 with its memory controller), else from the processes that descend from slurmstepd.
 //
 // Only a slurmstepd of root's or of this process's user is believed: a process can give itself any name.
-// Which GPUs a job has, its environment says; a user who lies there sees how busy GPUs of others on that node
-// are, no more. Reads only. One thread.
+// Which GPUs and how many CPUs a job has, its environment says; a user who lies there sees how busy GPUs and
+// CPUs of others on that node are, no more. Reads only. One thread.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +20,7 @@ struct NodeJob {
   std::optional<uint32_t> uid;  // none: not known; nobody but root may see it
   node::JobUse use;
   std::vector<uint32_t> gpus;  // by their numbers on this node
+  size_t cpus = 0;             // that it has here; 0: not known
 };
 
 class NodeJobs {

@@ -31,6 +31,8 @@ void add_part(const api::JobMeasurement& part, api::JobMeasurement& job) {
   sum.set_processes(sum.processes() + now.processes());
   sum.set_threads(sum.threads() + now.threads());
   sum.set_running_threads(sum.running_threads() + now.running_threads());
+  sum.set_cache_kib(sum.cache_kib() + now.cache_kib());
+  sum.set_shared_kib(sum.shared_kib() + now.shared_kib());
   sum.mutable_gpus()->MergeFrom(now.gpus());
   job.mutable_gpu_uuids()->MergeFrom(part.gpu_uuids());
   job.set_cores(job.cores() + part.cores());

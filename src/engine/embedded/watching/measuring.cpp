@@ -29,6 +29,13 @@ namespace {
 constexpr std::chrono::seconds kGpuPatience{5};
 constexpr size_t kSamplesBetweenStores = 30;
 
+size_t cpus_of(const Job& job) {
+  size_t cpus = 0;
+  if (job.details)
+    for (const NodeAllocation& node : job.details->nodes) cpus += node.cpus();
+  return cpus;
+}
+
 double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
@@ -241,10 +248,12 @@ Measuring::Spent Measuring::spent_since(const Round& round) {
   spent.cpu_milliseconds = round.machine.cpu_milliseconds - machine_.cpu_milliseconds;
   spent.cpu_joules =
       static_cast<double>(round.machine.energy_microjoules - machine_.energy_microjoules) / 1e6;
+  spent.host = rise_between(machine_, round.machine);
   return spent;
 }
 
-void Measuring::add_sample(Track& track, const node::JobUse& use, const Spent& spent, const Round& round) {
+void Measuring::add_sample(const Job& job, Track& track, const node::JobUse& use, const Spent& spent,
+                           const Round& round) {
   Sample sample;
   sample.set_time(round.time);
   sample.set_cpu_milliseconds(use.cpu_milliseconds);
@@ -254,6 +263,9 @@ void Measuring::add_sample(Track& track, const node::JobUse& use, const Spent& s
   sample.set_processes(use.processes);
   sample.set_threads(use.threads);
   sample.set_running_threads(use.running_threads);
+  sample.set_cache_kib(use.cache_kib);
+  sample.set_shared_kib(use.shared_kib);
+  add_host(spent.host, use, core_.config.bind_cpus ? cpus_of(job) : 0, track.series, sample);
   for (const std::string& uuid : track.series.gpus()) {
     const auto gpu = gpus_.find(uuid);
     *sample.add_gpus() = gpu == gpus_.end() ? Sample::Gpu() : gpu->second;
@@ -282,9 +294,11 @@ void Measuring::received(const Round& round) {
   last_seconds_ = round.seconds;
   for (size_t i = 0; i < round.jobs.size() && i < round.uses.size(); ++i) {
     const auto found = tracks_.find(round.jobs[i].job_id);
-    if (found == tracks_.end() || found->second.run != round.jobs[i].run) continue;  // it has ended
+    const Job* const job = core_.state.find(round.jobs[i].job_id);
+    if (job == nullptr || found == tracks_.end() || found->second.run != round.jobs[i].run)
+      continue;  // it has ended
     Track& track = found->second;
-    add_sample(track, round.uses[i], spent, round);
+    add_sample(*job, track, round.uses[i], spent, round);
     if (++track.seen - track.stored >= kSamplesBetweenStores) store(round.jobs[i].job_id, track);
   }
   for (auto& work : std::exchange(when_received_, {})) work();

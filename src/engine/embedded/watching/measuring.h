@@ -14,6 +14,7 @@
 
 #include "engine/embedded/job_events.h"
 #include "engine/embedded/state/job_matcher.h"
+#include "engine/embedded/watching/host_rise.h"
 #include "engine/embedded/watching/metric_keeper.h"
 #include "engine/embedded/watching/series.h"
 #include "model/cluster.pb.h"
@@ -82,10 +83,12 @@ class Measuring : public JobListener {
     uint64_t cpu_milliseconds = 0;  // of the whole machine
     double cpu_joules = 0;
     std::map<std::string, double> gpu_joules;  // by UUID
+    HostRise host;
   };
   Spent spent_since(const Round& round);
   void take_gpus(const Round& round);
-  void add_sample(Track& track, const node::JobUse& use, const Spent& spent, const Round& round);
+  void add_sample(const Job& job, Track& track, const node::JobUse& use, const Spent& spent,
+                  const Round& round);
   void lost_gpus(std::map<std::string, std::string> lost);
   std::map<std::string, double> gpu_joules(const Round& round);  // since the last round, by UUID
   void store(uint32_t job_id, Track& track);

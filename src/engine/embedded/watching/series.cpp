@@ -19,6 +19,8 @@ Sample merged(const Sample& earlier, Sample later) {
     return static_cast<uint32_t>((uint64_t{a} + b + (a & 1)) / 2);
   };
   later.set_memory_kib(std::max(earlier.memory_kib(), later.memory_kib()));
+  later.set_cache_kib(std::max(earlier.cache_kib(), later.cache_kib()));
+  later.set_shared_kib(std::max(earlier.shared_kib(), later.shared_kib()));
   later.set_processes(std::max(earlier.processes(), later.processes()));
   later.set_threads(mean(earlier.threads(), later.threads()));
   later.set_running_threads(mean(earlier.running_threads(), later.running_threads()));
@@ -26,6 +28,7 @@ Sample merged(const Sample& earlier, Sample later) {
     const Sample::Gpu& a = earlier.gpus(i);
     Sample::Gpu& b = *later.mutable_gpus(i);
     b.set_utilization(mean(a.utilization(), b.utilization()));
+    b.set_memory_utilization(mean(a.memory_utilization(), b.memory_utilization()));
     b.set_milliwatts(mean(a.milliwatts(), b.milliwatts()));
     b.set_clock_mhz(mean(a.clock_mhz(), b.clock_mhz()));
     b.set_memory_mib(std::max(a.memory_mib(), b.memory_mib()));
@@ -41,6 +44,15 @@ void put(Column* column, const std::vector<Sample>& samples, Value value) {
     const auto now = static_cast<int64_t>(value(sample));
     column->Add(now - std::exchange(before, now));
   }
+}
+
+// The time of a processor that a sample does not know yet is that of the first one that does: nothing was
+// counted.
+uint64_t processor_milliseconds(const std::vector<Sample>& samples, const Sample& sample, int at) {
+  if (at < sample.processor_milliseconds_size()) return sample.processor_milliseconds(at);
+  for (const Sample& one : samples)
+    if (at < one.processor_milliseconds_size()) return one.processor_milliseconds(at);
+  return 0;
 }
 
 template <typename Column, typename Set>
@@ -62,6 +74,8 @@ void Series::add(Sample sample, double seconds) {
     sample.set_read_kib(std::max(sample.read_kib(), known.read_kib()));
     sample.set_write_kib(std::max(sample.write_kib(), known.write_kib()));
     sample.set_energy_joules(std::max(sample.energy_joules(), known.energy_joules()));
+    sample.set_received_kib(std::max(sample.received_kib(), known.received_kib()));
+    sample.set_sent_kib(std::max(sample.sent_kib(), known.sent_kib()));
   }
   seconds_between_ = last_seconds_ == 0 ? 0 : seconds - last_seconds_;
   last_seconds_ = seconds;
@@ -76,6 +90,7 @@ void Series::add(Sample sample, double seconds) {
   for (size_t i = 0; i < std::min(sums_.size(), static_cast<size_t>(sample.gpus_size())); ++i) {
     const Sample::Gpu& gpu = sample.gpus(static_cast<int>(i));
     sums_[i].utilization += gpu.utilization();
+    sums_[i].memory_utilization += gpu.memory_utilization();
     sums_[i].milliwatts += gpu.milliwatts();
     sums_[i].clock_mhz += gpu.clock_mhz();
   }
@@ -89,6 +104,7 @@ void Series::add(Sample sample, double seconds) {
     for (size_t i = 0; i < std::min(sums_.size(), static_cast<size_t>(last.gpus_size())); ++i) {
       Sample::Gpu& gpu = *last.mutable_gpus(static_cast<int>(i));
       gpu.set_utilization(mean(sums_[i].utilization));
+      gpu.set_memory_utilization(mean(sums_[i].memory_utilization));
       gpu.set_milliwatts(mean(sums_[i].milliwatts));
       gpu.set_clock_mhz(mean(sums_[i].clock_mhz));
     }
@@ -97,6 +113,13 @@ void Series::add(Sample sample, double seconds) {
   if (samples_.size() == kMostSamples) thin();
   samples_.push_back(std::move(sample));
   pending_ = 1;
+}
+
+void Series::know_processors(const std::set<uint32_t>& ids) {
+  for (const uint32_t id : ids) {
+    if (processors_.size() == kMostProcessors) return;
+    if (std::find(processors_.begin(), processors_.end(), id) == processors_.end()) processors_.push_back(id);
+  }
 }
 
 void Series::thin() {
@@ -116,6 +139,16 @@ model::Series Series::stored() const {
   put(stored.mutable_energy_joules(), samples_, [](const Sample& s) { return s.energy_joules(); });
   put(stored.mutable_threads(), samples_, [](const Sample& s) { return s.threads(); });
   put(stored.mutable_running_threads(), samples_, [](const Sample& s) { return s.running_threads(); });
+  put(stored.mutable_cache_kib(), samples_, [](const Sample& s) { return s.cache_kib(); });
+  put(stored.mutable_shared_kib(), samples_, [](const Sample& s) { return s.shared_kib(); });
+  put(stored.mutable_received_kib(), samples_, [](const Sample& s) { return s.received_kib(); });
+  put(stored.mutable_sent_kib(), samples_, [](const Sample& s) { return s.sent_kib(); });
+  for (size_t at = 0; at < processors_.size(); ++at) {
+    model::Series::Processor& column = *stored.add_processors();
+    column.set_id(processors_[at]);
+    put(column.mutable_milliseconds(), samples_,
+        [&](const Sample& s) { return processor_milliseconds(samples_, s, static_cast<int>(at)); });
+  }
   for (size_t gpu = 0; gpu < gpus_.size(); ++gpu) {
     model::Series::Gpu& column = *stored.add_gpus();
     column.set_uuid(gpus_[gpu]);
@@ -124,6 +157,8 @@ model::Series Series::stored() const {
                                                    : Sample::Gpu::default_instance();
     };
     put(column.mutable_utilization(), samples_, [&](const Sample& s) { return of(s).utilization(); });
+    put(column.mutable_memory_utilization(), samples_,
+        [&](const Sample& s) { return of(s).memory_utilization(); });
     put(column.mutable_memory_mib(), samples_, [&](const Sample& s) { return of(s).memory_mib(); });
     put(column.mutable_milliwatts(), samples_, [&](const Sample& s) { return of(s).milliwatts(); });
     put(column.mutable_clock_mhz(), samples_, [&](const Sample& s) { return of(s).clock_mhz(); });
@@ -150,12 +185,27 @@ Series Series::of(const model::Series& stored) {
   take(stored.threads(), samples, [](Sample& s, int64_t v) { s.set_threads(static_cast<uint32_t>(v)); });
   take(stored.running_threads(), samples,
        [](Sample& s, int64_t v) { s.set_running_threads(static_cast<uint32_t>(v)); });
+  take(stored.cache_kib(), samples, [](Sample& s, int64_t v) { s.set_cache_kib(static_cast<uint64_t>(v)); });
+  take(stored.shared_kib(), samples,
+       [](Sample& s, int64_t v) { s.set_shared_kib(static_cast<uint64_t>(v)); });
+  take(stored.received_kib(), samples,
+       [](Sample& s, int64_t v) { s.set_received_kib(static_cast<uint64_t>(v)); });
+  take(stored.sent_kib(), samples, [](Sample& s, int64_t v) { s.set_sent_kib(static_cast<uint64_t>(v)); });
+  for (const model::Series::Processor& column : stored.processors()) {
+    if (series.processors_.size() == kMostProcessors) break;
+    series.processors_.push_back(column.id());
+    take(column.milliseconds(), samples,
+         [](Sample& s, int64_t v) { s.add_processor_milliseconds(static_cast<uint64_t>(v)); });
+  }
   for (const model::Series::Gpu& column : stored.gpus()) {
     series.gpus_.push_back(column.uuid());
     const int gpu = static_cast<int>(series.gpus_.size()) - 1;
     for (Sample& sample : samples) sample.add_gpus();
     take(column.utilization(), samples,
          [gpu](Sample& s, int64_t v) { s.mutable_gpus(gpu)->set_utilization(static_cast<uint32_t>(v)); });
+    take(column.memory_utilization(), samples, [gpu](Sample& s, int64_t v) {
+      s.mutable_gpus(gpu)->set_memory_utilization(static_cast<uint32_t>(v));
+    });
     take(column.memory_mib(), samples,
          [gpu](Sample& s, int64_t v) { s.mutable_gpus(gpu)->set_memory_mib(static_cast<uint64_t>(v)); });
     take(column.milliwatts(), samples,

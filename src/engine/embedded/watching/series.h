@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@ namespace minke::engine {
 
 // With more samples, each pair is merged: a job of a week has one for every hour or two.
 constexpr size_t kMostSamples = 240;
+constexpr size_t kMostProcessors = 256;
 
 class Series {
  public:
@@ -27,8 +29,13 @@ class Series {
   // `seconds`: when it was taken, on any clock.
   void add(model::Sample sample, double seconds);
 
+  // Samples tell the busy time of these processors from now on, behind those that are known. No more than
+  // kMostProcessors are.
+  void know_processors(const std::set<uint32_t>& ids);
+
   const std::vector<model::Sample>& samples() const { return samples_; }
   const std::vector<std::string>& gpus() const { return gpus_; }
+  const std::vector<uint32_t>& processors() const { return processors_; }
   uint64_t peak_memory_kib() const { return peak_memory_kib_; }
   model::Series stored() const;
 
@@ -51,6 +58,7 @@ class Series {
   void thin();
 
   std::vector<std::string> gpus_;
+  std::vector<uint32_t> processors_;  // in the order of each sample; earlier samples may have fewer
   std::vector<model::Sample> samples_;
   uint64_t peak_memory_kib_ = 0;
   model::Sample before_, last_;
@@ -58,7 +66,7 @@ class Series {
   uint32_t merged_ = 1;   // number of added samples that each kept one stands for
   uint32_t pending_ = 0;  // how many of those the last one has so far; 0: it is complete
   struct Sums {
-    uint64_t utilization = 0, milliwatts = 0, clock_mhz = 0;
+    uint64_t utilization = 0, memory_utilization = 0, milliwatts = 0, clock_mhz = 0;
   };
   uint64_t threads_ = 0, running_threads_ = 0;  // sums of the pending samples, as sums_
   std::vector<Sums> sums_;  // of the pending samples, by GPU: averaging averages would round each time

@@ -20,6 +20,11 @@ Sample at(int64_t time, uint64_t cpu_milliseconds, uint64_t memory_kib, uint32_t
   gpu.set_utilization(utilization);
   gpu.set_memory_mib(1000);
   gpu.set_milliwatts(300000);
+  gpu.set_memory_utilization(utilization / 2);
+  sample.set_cache_kib(memory_kib * 2);
+  sample.set_shared_kib(memory_kib / 2);
+  sample.set_received_kib(cpu_milliseconds * 3);
+  sample.set_sent_kib(cpu_milliseconds * 4);
   sample.set_threads(8);
   sample.set_running_threads(utilization / 25);
   return sample;
