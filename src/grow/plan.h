@@ -22,16 +22,16 @@ struct Input {
   std::string name, script;
 };
 
-struct Step {
-  std::string id;         // unique, the same in each plan: "files n1"
-  std::string host;       // empty: the head
-  std::string what, why;  // for a person
-  std::string checked, undone;
-  std::string action;   // done by this program and not by a script: "drain"
-  std::string capture;  // prints what was there before; `undo` finds it in $before
-  std::string script, check, undo;
-  std::string send;  // a program of the head's that the host gets as kProgramThere, before `script`
-  std::vector<Input> inputs;
+struct Step {                       // "= {}": a designated initializer may leave these out without a warning
+  std::string id;                   // unique, the same in each plan: "files n1"
+  std::string host = {};            // empty: the head
+  std::string what = {}, why = {};  // for a person
+  std::string checked = {}, undone = {};
+  std::string action = {};   // done by this program and not by a script: "drain"
+  std::string capture = {};  // prints what was there before; `undo` finds it in $before
+  std::string script = {}, check = {}, undo = {};
+  std::string send = {};  // a program of the head's that the host gets as kProgramThere, before `script`
+  std::vector<Input> inputs = {};
   bool again = false;  // its check is made again by who goes on after an interruption
   bool later = false;  // once what is left under Minke has ended (--leave): settle() does it
   int seconds = 120;   // that it may take
