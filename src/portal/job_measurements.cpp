@@ -1,6 +1,7 @@
 // What was measured of one job: now, and over its time, as columns that a graph draws.
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "api/measurements.pb.h"
 #include "engine/engine.h"
@@ -67,9 +68,12 @@ Json series_json(const model::Series& series, int64_t start) {
                 {"node_sent_bytes_per_second", host_rates(totals(series.sent_kib()), time, 1024)},
                 {"processors", Json::array()},
                 {"gpus", Json::array()}};
-  for (const model::Series::Processor& one : series.processors())
-    value["processors"].push_back(
-        {{"id", one.id()}, {"cores", host_rates(totals(one.milliseconds()), time, 1e-3)}});
+  for (const model::Series::Processor& one : series.processors()) {
+    Json busy = host_rates(totals(one.milliseconds()), time, 1e-3);
+    for (Json& part : busy)  // times are whole seconds: of a short while, it may seem busier than it can be
+      if (part.is_number()) part = std::min(1.0, part.get<double>());
+    value["processors"].push_back({{"id", one.id()}, {"cores", std::move(busy)}});
+  }
   for (const model::Series::Gpu& gpu : series.gpus())
     value["gpus"].push_back({{"uuid", gpu.uuid()},
                              {"percent", totals(gpu.utilization())},

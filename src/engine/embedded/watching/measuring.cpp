@@ -1,6 +1,7 @@
 #include "engine/embedded/watching/measuring.h"
 
 #include <algorithm>
+#include <cmath>
 #include <condition_variable>
 #include <mutex>
 #include <optional>
@@ -46,9 +47,10 @@ struct Measuring::Round {
   node::Inventory launcher;
   std::vector<node::SampledJob> jobs;
   bool with_gpus = false;
-  // The answer of the thread.
+  // When it was asked; in the answer of the thread, when jobs were read.
   int64_t time = 0;
   double seconds = 0;
+  // The answer of the thread.
   std::vector<node::JobUse> uses;
   node::MachineUse machine;
   node::GpuReport gpus;
@@ -101,7 +103,8 @@ class Measuring::Reader {
     }
     round.uses = sampler_->read(round.jobs);
     round.machine = sampler_->read_machine();
-    round.seconds = seconds_now();
+    const double asked = std::exchange(round.seconds, seconds_now());
+    round.time += std::lround(round.seconds - asked);  // on a busy machine it may have been a while ago
     if (!round.with_gpus) return gpus_.stop();
     if (auto report = gpus_.ask(kGpuPatience)) {
       round.gpus = std::move(*report);
@@ -166,6 +169,7 @@ void Measuring::ask() {
   Round round;
   round.launcher = core_.launching->machine();
   round.time = core_.now();
+  round.seconds = seconds_now();
   for (auto& [id, track] : tracks_) {
     const Job* job = core_.state.find(id);
     if (job == nullptr || !job->details) continue;
