@@ -96,12 +96,11 @@ Result<Reply> show_measurements(Call& call) {
   query.set_with_series(true);
   const auto answer = (*ability)->measured(query);
   if (!answer) return failure(answer.error());
-  Json value = {{"now", answer->now()}, {"measured", false}, {"notes", Json::array()}};
+  Json value = {{"now", answer->now()}, {"notes", Json::array()}};
   for (const std::string& note : answer->notes()) value["notes"].push_back(note);
-  const api::JobMeasurement* chosen = nullptr;
+  const api::JobMeasurement* chosen = &api::JobMeasurement::default_instance();  // of what is not measured
   for (const api::JobMeasurement& one : answer->jobs())
-    if (chosen == nullptr || one.job().job_id() == wanted->job_id) chosen = &one;
-  if (chosen == nullptr) return json_reply(value);
+    if (chosen->job().job_id() == 0 || one.job().job_id() == wanted->job_id) chosen = &one;
   const model::JobRecord& job = chosen->job();
   value["measured"] = chosen->has_now() || chosen->series().time_size() > 0;
   value["start"] = job.start_time();

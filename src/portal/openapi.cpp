@@ -131,7 +131,7 @@ std::string openapi_document(int version) {
   view::describe_schemas(slurm, version);
   slurm.finish();
   Json schemas = own_schemas();
-  for (const char* open : {"why", "measurements", "metrics", "openapi"}) schemas[open] = {{"type", "object"}};
+  for (const char* open : {"why", "metrics", "openapi"}) schemas[open] = {{"type", "object"}};
   const Json of_slurm = Json::parse(slurm.take());
   for (const auto& [name, schema] : of_slurm.items()) schemas[name] = schema;
   schemas[prefix + "openapi_resp"] = {{"type", "object"}};
