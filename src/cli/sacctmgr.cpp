@@ -93,7 +93,10 @@ int change(AccountingSession& session, std::string_view command, std::span<char*
     name[0] = static_cast<char>(name[0] >= 'a' ? name[0] - 'a' + 'A' : name[0]);
     names += (names.empty() ? "\"" : ", \"") + name + "\"";
   }
-  std::fprintf(stderr, "No valid entity in %.*s command\nInput line must include one of %s\n",
+  const size_t last = names.rfind(", ");
+  if (last != std::string::npos)
+    names.replace(last, 2, command == "modify" ? " or " : ", or ");  // as Slurm's commas
+  std::fprintf(stderr, "No valid entity in %.*s command\nInput line must include %s\n",
                static_cast<int>(command.size()), command.data(), names.c_str());
   return 1;
 }

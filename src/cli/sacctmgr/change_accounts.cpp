@@ -35,10 +35,13 @@ int add_account(AccountingSession& session, const Words& words) {
   const std::string wanted_parent = lower_value(given, "parent");
   const std::string parent = wanted_parent.empty() ? std::string(accounts::kRootAccount) : wanted_parent;
   for (const std::string& cluster : *clusters) {
-    if (book.find(parent, {}, {}, cluster) == nullptr)
-      return refuse(" Parent account '" + parent + "' doesn't exist on cluster " +
-                    session.cluster_name(cluster) +
-                    "\n        Contact your admin to add this account.\n No associations created.");
+    if (book.find(parent, {}, {}, cluster) != nullptr) continue;
+    if (spoken_release() >= kSlurm24)
+      return refuse(" error: No parent account '" + parent + "' on cluster '" +
+                    session.cluster_name(cluster) + "'");
+    return refuse(" Parent account '" + parent + "' doesn't exist on cluster " +
+                  session.cluster_name(cluster) +
+                  "\n        Contact your admin to add this account.\n No associations created.");
   }
   const bool old = spoken_release() < kSlurm24;
   std::string accounts, associations, present;

@@ -31,16 +31,21 @@ tl::unexpected<Error> bad_value(std::string_view title, const Word& word) {
                   title, word.value, word.text));
 }
 
-// Sets one count; -1 clears it.
+// Sets one count; a negative one, and Slurm's two largest numbers, clear it. Nothing is 0.
 template <typename Set, typename Clear>
 Result<bool> count(const Word& word, std::string_view title, Set set, Clear clear) {
-  if (takes_away(word.value)) {
-    clear();
-    return true;
-  }
-  const auto value = text::parse_unsigned(word.value, 0xfffffffe);
+  constexpr uint64_t kMost = 0xffffffff, kNone = 0xfffffffe;
+  const std::string_view digits = text::skip_blanks_and_plus(word.value);
+  const bool negative = digits.starts_with('-');
+  const std::string_view amount = digits.substr(negative ? 1 : 0);
+  const auto value =
+      amount.empty() && !negative ? std::optional<uint64_t>(0) : text::parse_unsigned(amount, kMost);
   if (!value) return bad_value(title, word);
-  set(static_cast<uint32_t>(*value));
+  if (negative || *value >= kNone) {
+    clear();
+  } else {
+    set(static_cast<uint32_t>(*value));
+  }
   return true;
 }
 
@@ -51,13 +56,16 @@ Result<bool> minutes(const Word& word, std::string_view title, Set set, Clear cl
     return true;
   }
   const auto value = text::parse_minutes(word.value);
-  if (!value) return bad_value(title, word);
-  set(*value);
+  if (!value)
+    return failure(
+        fmt::format(" Bad {} time format: {}\n{}", title, word.text, unknown_option(word).value().message));
+  *value == text::kUnlimited ? clear() : set(*value);
   return true;
 }
 
 Result<bool> tres(TresLimits& limits, const Word& word, std::string_view prefix = {}) {
   const Status done = set_tres(limits, std::string(prefix) + word.value);
+  if (word.value.empty() && prefix.empty()) return unknown_option(word);
   if (!done)
     return failure("sacctmgr: error: " + done.error().message + "\n Unknown option: " + word.text +
                    "\n Use keyword 'where' to modify condition");
@@ -252,9 +260,10 @@ Status set_tres(TresLimits& limits, std::string_view value) {
   for (const std::string_view item : text::split(value, ',')) {
     const size_t equals = item.rfind('=');
     if (equals == std::string_view::npos || equals == 0)
-      return failure("slurmdb_format_tres_str: no value found");
+      return failure("slurmdb_format_tres_str: no TRES id found for " + std::string(item));
     const std::string name = text::lower_case(text::trim(item.substr(0, equals)));
-    const std::string_view amount = text::trim(item.substr(equals + 1));
+    const std::string_view given = text::skip_blanks_and_plus(text::trim(item.substr(equals + 1)));
+    const std::string_view amount = given.empty() ? "0" : given;
     if (tres_rank(name) == 8 && !name.starts_with("gres/") && !name.starts_with("license/") &&
         !name.starts_with("bb/"))
       return failure("slurmdb_format_tres_str: no TRES known by type " + name);
