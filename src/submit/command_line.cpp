@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "options/arguments.h"
+#include "submit/job_request.h"
 #include "submit/option_reader.h"
 
 namespace minke::submit {
@@ -82,6 +84,19 @@ ReadOptions read_options(Command command, std::span<const std::string> arguments
   return out;
 }
 
+std::optional<Refusal> refuse_value(const Invocation& invocation, std::span<const Setting> settings) {
+  JobRequest scratch;
+  scratch.command = invocation.command;
+  for (const Setting& setting : settings) {
+    if (setting.option->set == nullptr) continue;
+    std::optional<std::string_view> value;
+    if (setting.value) value = *setting.value;
+    const Status fine = setting.option->set(Assignment{scratch, invocation, *setting.option, value});
+    if (!fine) return refuse(invocation, fine.error().message, fine.error().code);
+  }
+  return std::nullopt;
+}
+
 Outcome<CommandLine> read_command_line(const Invocation& invocation) {
   CommandLine out;
   // Each of srun's components may name its own program, so " : " counts anywhere; elsewhere it counts only
@@ -107,7 +122,10 @@ Outcome<CommandLine> read_command_line(const Invocation& invocation) {
       if (setting.option->name == "wrap") out.wrap = setting.value;
       out.external |= setting.option->name == "external";
     }
-    if (!read.problem.empty()) return tl::unexpected(refuse_option(invocation, read.problem));
+    if (!read.problem.empty()) {
+      if (auto wrong = refuse_value(invocation, read.settings)) return tl::unexpected(std::move(*wrong));
+      return tl::unexpected(refuse_option(invocation, read.problem));
+    }
     out.components.push_back(std::move(read.settings));
     bool more = anywhere ? end != rest.end() : !read.positional.empty() && read.positional[0] == ":";
     if (!more) {

@@ -142,21 +142,13 @@ bool ignores_pbs(const std::vector<Setting>& settings) {
 Outcome<std::vector<Setting>> settings_of(const Invocation& invocation,
                                           const std::vector<std::string>& arguments) {
   ReadOptions read = read_options(invocation.command, arguments, Source::kScript);
+  if (!read.problem.empty() || !read.positional.empty()) {
+    if (auto wrong = refuse_value(invocation, read.settings)) return tl::unexpected(std::move(*wrong));
+  }
   if (!read.problem.empty()) return tl::unexpected(refuse_option(invocation, read.problem));
-  if (!read.positional.empty()) {
-    // Slurm checks each value as it reads it, so an error before the stray word is reported first.
-    JobRequest scratch;
-    scratch.command = invocation.command;
-    for (const Setting& setting : read.settings) {
-      if (setting.option->set == nullptr) continue;
-      std::optional<std::string_view> value;
-      if (setting.value) value = *setting.value;
-      const Status fine = setting.option->set(Assignment{scratch, invocation, *setting.option, value});
-      if (!fine) return tl::unexpected(refuse(invocation, fine.error().message, fine.error().code));
-    }
+  if (!read.positional.empty())
     return tl::unexpected(
         refuse(invocation, "Invalid directive found in batch script: " + read.positional[0], kUsageStatus));
-  }
   return std::move(read.settings);
 }
 

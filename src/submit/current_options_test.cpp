@@ -90,7 +90,22 @@ TEST(CurrentOptions, AreKeptWithTheJob) {
   EXPECT_TRUE(kept.overcommit() && kept.oom_kill_step() && kept.stepmgr() && kept.use_min_nodes() &&
               kept.wait_all_nodes());
   EXPECT_FALSE(spec({"--oom-kill-step=0"}).oom_kill_step());
-  EXPECT_TRUE(spec({"--requeue=expedite", "--mem-update=20@1:00"}).requeue());
+  EXPECT_TRUE(kept.consolidate_segments() && kept.spread_segments());
+  kept = spec({"--requeue=expedite", "--mem-update=+20@1:30"});
+  EXPECT_TRUE(kept.requeue() && kept.expedited_requeue());
+  EXPECT_EQ(kept.mem_update(), "20@2");
+  EXPECT_FALSE(spec({"--requeue"}).expedited_requeue());
+  EXPECT_EQ(spec({"--segment="}).segment_size() + spec({"--segment=+1"}).segment_size(), 1u);
+  EXPECT_EQ(spec({"--hint=NoMultithread,Compute_Bound"}).hint(), "compute_bound");
+  EXPECT_EQ(spec({"-B+1"}).sockets_per_node(), 1u);
+  EXPECT_TRUE(submitted({"--mem-per-gpu=0"}) && submitted({"--acctg-freq="}));
+  EXPECT_EQ(refusal({"--profile=filesystem"}), "255: sbatch: error: invalid --profile=filesystem option\n");
+  EXPECT_EQ(refusal({"--gpu-bind=gpu:closest"}),
+            "255: sbatch: error: Invalid --gpu-bind argument: gpu:gpu:closest\n");
+  EXPECT_EQ(refusal({"-t", "x", "--nosuch"}), "255: sbatch: error: Invalid --time specification\n");
+  EXPECT_THAT(refusal({"-t", "5", "--nosuch", "-n", "x"}),
+              testing::HasSubstr("unrecognized option '--nosuch'"));
+  EXPECT_EQ(refusal({"--export-file="}), "1: sbatch: error: Could not open user environment file \n");
   EXPECT_EQ(refusal({"--requeue=x"}), "255: sbatch: error: Invalid --requeue specification\n");
   EXPECT_THAT(refusal({"--resources=power"}), testing::HasSubstr("--resources cannot be used here"));
 }

@@ -121,7 +121,7 @@ Status check_gpu_options(const model::JobSpec& spec, const Gpus& gpus, Geometry 
   const bool no_gpus =
       gpus.total + gpus.each_node + gpus.each_task + gpus.each_socket == 0 && !spec.has_ntasks_per_gpu();
   const std::string gpu = old ? "=gres:gpu:" : "=gres/gpu:";
-  if (spec.has_mem_per_gpu_mib() && no_gpus) {
+  if (spec.mem_per_gpu_mib() > 0 && no_gpus) {
     return invalid_gres("Requested mem_per_tres" + gpu + std::to_string(spec.mem_per_gpu_mib()) +
                         " but did not request any GPU.");
   }

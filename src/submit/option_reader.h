@@ -3,6 +3,7 @@
 // Pure; may be called from any thread.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,6 +19,10 @@ struct ReadOptions {
 };
 
 ReadOptions read_options(Command command, std::span<const std::string> arguments, Source source);
+
+// Slurm checks each value as it reads it, so a wrong one is told before what is no option behind it. Nothing:
+// none is wrong.
+std::optional<Refusal> refuse_value(const Invocation& invocation, std::span<const Setting> settings);
 
 // Returns "sbatch: <problem>" and the hint at --help, with the exit status of a usage error.
 Refusal refuse_option(const Invocation& invocation, std::string_view problem);

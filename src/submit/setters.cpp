@@ -243,6 +243,7 @@ Status export_list(const Assignment& to) {
 }
 
 Status export_file(const Assignment& to) {
+  if (to.text().empty()) return failure("Could not open user environment file ", kFailureStatus);
   to.request.export_file = to.text();
   return {};
 }
@@ -472,6 +473,7 @@ Status no_kill(const Assignment& to) {
 Status requeue(const Assignment& to) {
   if (!to.text().empty() && to.text() != "expedite") return invalid(to);
   to.request.spec.set_requeue(true);
+  to.request.spec.set_expedited_requeue(to.text() == "expedite");
   return {};
 }
 

@@ -27,7 +27,8 @@ bool are_known(std::string_view list, std::initializer_list<std::string_view> kn
 }  // namespace
 
 Status acctg_freq(const Assignment& to) {
-  // "30", or "task=30,energy=0,network=60,filesystem=5".
+  // "30", or "task=30,energy=0,network=60,filesystem=5"; nothing leaves it as it is.
+  if (to.text().empty()) return {};
   for (std::string_view word : text::split(to.text(), ',')) {
     size_t equals = word.find('=');
     std::string_view type = equals == std::string_view::npos ? "task" : word.substr(0, equals);
@@ -122,7 +123,6 @@ Status gpu_bind(const Assignment& to) {
     if (prefix == "v," && to.invocation.release >= kSlurm26) continue;
     if (text::starts_with_ignoring_case(mode, prefix)) mode.remove_prefix(prefix.size());
   }
-  if (text::starts_with_ignoring_case(mode, "gpu:")) mode.remove_prefix(4);
   const size_t colon = std::min(mode.find(':'), mode.size());
   const std::string_view numbers = mode.substr(std::min(colon + 1, mode.size()));
   mode = mode.substr(0, colon);
@@ -225,7 +225,7 @@ Status gres_flags(const Assignment& to) {
 }
 
 Status profile(const Assignment& to) {
-  if (!are_known(to.text(), {"none", "all", "energy", "task", "filesystem", "lustre", "network"})) {
+  if (!are_known(to.text(), {"none", "all", "energy", "task", "lustre", "network"})) {
     return failure("invalid --profile=" + std::string(to.text()) + " option", kUsageStatus);
   }
   // Kept with Slurm's words and in its order.
@@ -234,7 +234,6 @@ Status profile(const Assignment& to) {
   for (const std::string_view kind : kKinds) {
     bool asked = false;
     for (std::string_view word : text::split(to.text(), ',')) {
-      if (text::equals_ignoring_case(word, "filesystem")) word = "lustre";
       asked = asked || text::equals_ignoring_case(word, "all") || text::equals_ignoring_case(word, kind);
     }
     if (asked) kept.append(kept.empty() ? "" : ",").append(kind);
@@ -350,7 +349,8 @@ Status resv_ports(const Assignment& to) {
 
 // 0: none.
 Status segment(const Assignment& to) {
-  const auto value = text::parse_unsigned(to.text(), kMaxNumber);
+  const std::string_view digits = text::skip_blanks_and_plus(to.text());
+  const auto value = digits.empty() ? std::optional<uint64_t>(0) : text::parse_unsigned(digits, kMaxNumber);
   if (!value) return invalid(to);
   to.request.spec.set_segment_size(static_cast<uint32_t>(*value));
   return {};

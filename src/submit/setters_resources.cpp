@@ -265,7 +265,7 @@ Status extra_node_info(const Assignment& to) {
   for (size_t i = 0; i < parts.size(); ++i) {
     std::string_view least = parts[i].substr(0, parts[i].find('-', 1));
     if (least.empty() || least == "*") continue;
-    auto value = text::parse_unsigned(least, kMaxNumber);
+    auto value = text::parse_unsigned(text::skip_blanks_and_plus(least), kMaxNumber);
     if (!value || *value == 0) {
       std::string message = "Invalid numeric value \"" + std::string(parts[i]) + "\" for ";
       return failure(message.append(kPlaces[i]).append(" arg of -B."), kFailureStatus);
@@ -367,13 +367,14 @@ Status hint(const Assignment& to) {
         "        help            show this help message\n",
         kHelpStatus);
   constexpr std::string_view kHints[] = {"compute_bound", "memory_bound", "multithread", "nomultithread"};
-  for (const std::string_view word : text::split(to.text(), ',')) {
+  for (const std::string_view given : text::split(to.text(), ',')) {
+    const std::string word = text::lower_case(given);
     if (std::find(std::begin(kHints), std::end(kHints), word) == std::end(kHints)) {
       to.request.spec.clear_hint();
-      return failure("unrecognized --hint argument \"" + std::string(word) + "\", see --hint=help",
+      return failure("unrecognized --hint argument \"" + std::string(given) + "\", see --hint=help",
                      kFailureStatus);
     }
-    to.request.spec.set_hint(std::string(word));  // the last of several counts
+    to.request.spec.set_hint(word);  // the last of several counts
   }
   return {};
 }
@@ -397,7 +398,7 @@ Status mem_per_gpu(const Assignment& to) {
   return {};
 }
 
-// MARGIN in percent, and DELAY as a time, both at least 1. It has no effect here.
+// MARGIN in percent, and DELAY as a time, both at least 1: kept as numbers of percent and minutes.
 Status mem_update(const Assignment& to) {
   const std::string_view text = to.text();
   const size_t at = text.find('@');
@@ -405,6 +406,7 @@ Status mem_update(const Assignment& to) {
   const auto margin = text::parse_unsigned(text::skip_blanks_and_plus(text.substr(0, at)), kMaxNumber);
   const auto delay = text::parse_minutes(text.substr(at + 1));
   if (margin.value_or(0) == 0 || !delay || *delay == 0 || *delay == text::kUnlimited) return invalid(to);
+  to.request.spec.set_mem_update(std::to_string(*margin) + "@" + std::to_string(*delay));
   return {};
 }
 

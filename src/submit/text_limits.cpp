@@ -53,6 +53,7 @@ constexpr Limit kLimits[] = {
     {"--mail-user", &JobSpec::mail_user, &JobSpec::mutable_mail_user, kMostNameBytes},
     {"--mcs-label", &JobSpec::mcs_label, &JobSpec::mutable_mcs_label, kMostNameBytes},
     {"--mem-bind", &JobSpec::mem_bind, &JobSpec::mutable_mem_bind, kMostListBytes},
+    {"--mem-update", &JobSpec::mem_update, &JobSpec::mutable_mem_update, kMostNameBytes},
     {"--network", &JobSpec::network, &JobSpec::mutable_network, kMostNameBytes},
     {"--nodelist", &JobSpec::node_list, &JobSpec::mutable_node_list, kMostListBytes},
     {"--output", &JobSpec::stdout_path, &JobSpec::mutable_stdout_path, kMostPathBytes},

@@ -201,14 +201,17 @@ void put_placement(view::Block& block, const JobRecord& job, const view::Display
   if (options.details && !job.nodes().empty()) put_details(block, job);
   view::MemoryRequest memory = view::memory_request(job);
   const bool by_gpu = context.release >= kSlurm24 && spec.has_mem_per_gpu_mib();
-  block
-      .put("MinCPUsNode={} MinMemory{}={} MinTmpDiskNode={}", view::min_cpus_per_node(spec),
-           by_gpu           ? "TRES"
-           : memory.per_cpu ? "CPU"
-                            : "Node",
-           size_text(by_gpu ? spec.mem_per_gpu_mib() : memory.mebibytes, context),
-           size_text(spec.tmp_mib(), context))
-      .end();
+  block.put("MinCPUsNode={} MinMemory{}={} MinTmpDiskNode={}", view::min_cpus_per_node(spec),
+            by_gpu           ? "TRES"
+            : memory.per_cpu ? "CPU"
+                             : "Node",
+            size_text(by_gpu ? spec.mem_per_gpu_mib() : memory.mebibytes, context),
+            size_text(spec.tmp_mib(), context));
+  if (context.release >= kSlurm26 && !spec.mem_update().empty()) {
+    const size_t at = spec.mem_update().find('@');
+    block.put(" MemUpdate={}%{}min", spec.mem_update().substr(0, at), spec.mem_update().substr(at));
+  }
+  block.end();
   block
       .put("Features={} DelayBoot={}", or_null(spec.constraint()),
            text::format_seconds(int64_t{60} * spec.delay_boot_minutes()))
@@ -268,6 +271,14 @@ void put_power(view::Block& block, const JobSpec& spec, int release) {
   block.put("Power={}", power).end();
 }
 
+void put_segments(view::Block& block, const JobSpec& spec) {
+  if (spec.segment_size() == 0) return;
+  block.put("SegmentSize={}", spec.segment_size());
+  if (spec.spread_segments()) block.put(" SpreadSegments=Yes");
+  if (spec.consolidate_segments()) block.put(" ConsolidateSegments=Yes");
+  block.end();
+}
+
 void put_files(view::Block& block, const JobRecord& job, const uint32_t* waiting_task, int release) {
   const JobSpec& spec = job.spec();
   std::string command;
@@ -294,7 +305,7 @@ void put_files(view::Block& block, const JobRecord& job, const uint32_t* waiting
   block.put("StdErr={}", !with_output ? paths.error : newest ? "" : paths.out).end();
   block.put("StdIn={}", paths.in.empty() ? "/dev/null" : paths.in).end();
   block.put("StdOut={}", paths.out).end();
-  if (release >= kSlurm26 && spec.segment_size() > 0) block.put("SegmentSize={}", spec.segment_size()).end();
+  if (newest) put_segments(block, spec);
   if (release >= kSlurm24 && spec.has_oom_kill_step())
     block.put("OOMKillStep={}", spec.oom_kill_step() ? 1 : 0).end();
   put_power(block, spec, release);

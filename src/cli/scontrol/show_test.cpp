@@ -120,6 +120,22 @@ TEST_F(ScontrolShow, CurrentReleasesHaveFieldsOfTheirOwn) {
   EXPECT_TRUE(newest.ends_with("\n   TresPerNode=gres/gpu:a100:1\n\n")) << newest;
 }
 
+TEST_F(ScontrolShow, TheNewestReleaseTellsSegmentsAndWhatMemoryIsGivenBack) {
+  model::JobRecord job = training();
+  job.mutable_spec()->set_mem_update("20@5");
+  job.mutable_spec()->set_spread_segments(true);
+  job.mutable_spec()->set_consolidate_segments(true);
+  context_.release = kSlurm26;
+  EXPECT_EQ(block(job).find("Segment"), std::string::npos);
+  EXPECT_NE(block(job).find(" MinTmpDiskNode=0 MemUpdate=20%@5min\n"), std::string::npos);
+  job.mutable_spec()->set_segment_size(2);
+  EXPECT_NE(block(job).find("\n   SegmentSize=2 SpreadSegments=Yes ConsolidateSegments=Yes\n"),
+            std::string::npos);
+  context_.release = kSlurm24;
+  EXPECT_EQ(block(job).find("Segment"), std::string::npos);
+  EXPECT_EQ(block(job).find("MemUpdate"), std::string::npos);
+}
+
 TEST_F(ScontrolShow, CurrentReleasesTellTheMostNodesOfWaitingJobs) {
   model::JobRecord job = test::job(49, "wide", model::JOB_PENDING);
   job.mutable_spec()->set_ntasks(4);

@@ -64,6 +64,7 @@ constexpr TextOption kTexts[] = {
     {"acctg-freq", &JobSpec::acctg_freq},
     {"profile", &JobSpec::profile},
     {"power", &JobSpec::power},
+    {"mem-update", &JobSpec::mem_update},
 };
 
 struct NumberOption {
@@ -104,6 +105,8 @@ constexpr FlagOption kFlags[] = {
     {"use-min-nodes", &JobSpec::use_min_nodes},
     {"stepmgr", &JobSpec::stepmgr},
     {"reboot", &JobSpec::reboot},
+    {"consolidate-segments", &JobSpec::consolidate_segments},
+    {"spread-segments", &JobSpec::spread_segments},
 };
 
 std::string option(const char* name, const std::string& value) {
@@ -135,6 +138,12 @@ void add_times(const JobSpec& spec, Words& words) {
 }
 
 void add_nodes(const JobSpec& spec, Words& words) {
+  if (spec.node_counts_size() > 0) {
+    std::string counts;
+    for (const uint32_t one : spec.node_counts()) counts += (counts.empty() ? "" : ",") + std::to_string(one);
+    words.push_back(option("nodes", counts));
+    return;
+  }
   if (!spec.has_min_nodes() && !spec.has_max_nodes()) return;
   const uint32_t least = spec.has_min_nodes() ? spec.min_nodes() : 1;
   std::string nodes = std::to_string(least);
@@ -181,7 +190,10 @@ void add_manners(const JobSpec& spec, Words& words) {
     words.push_back(option("dependency", text::format_dependency_request(list, true)));
   }
   if (spec.nice() != 0) words.push_back(option("nice", std::to_string(spec.nice())));
-  if (spec.has_requeue()) words.emplace_back(spec.requeue() ? "--requeue" : "--no-requeue");
+  if (spec.has_requeue())
+    words.emplace_back(spec.expedited_requeue() ? "--requeue=expedite"
+                       : spec.requeue()         ? "--requeue"
+                                                : "--no-requeue");
   if (spec.warning_signal().number() != 0)
     words.push_back(option("signal", text::format_warning_signal(spec.warning_signal())));
   if (spec.has_kill_on_invalid_dependency())

@@ -31,6 +31,25 @@ TEST(SubmissionWords, EachWordIsOneArgumentWhateverAUserWrites) {
   EXPECT_EQ(words, (Words{"--job-name=two words; rm -rf ~ $(x)\n--uid=0", "--comment=--array=1-9"}));
 }
 
+TEST(SubmissionWords, SaysWhatTheNewestReleaseHas) {
+  model::JobSpec spec;
+  for (const uint32_t count : {1, 3, 5}) spec.add_node_counts(count);
+  spec.set_min_nodes(1);
+  spec.set_max_nodes(5);
+  spec.set_segment_size(1);
+  spec.set_consolidate_segments(true);
+  spec.set_spread_segments(true);
+  spec.set_mem_update("20@5");
+  spec.set_requeue(true);
+  EXPECT_TRUE(has(sbatch_options(spec), "--requeue"));
+  spec.set_expedited_requeue(true);
+  const Words words = sbatch_options(spec);
+  for (const char* word : {"--nodes=1,3,5", "--consolidate-segments", "--spread-segments",
+                           "--mem-update=20@5", "--requeue=expedite"})
+    EXPECT_TRUE(has(words, word)) << word;
+  EXPECT_FALSE(has(words, "--requeue"));
+}
+
 TEST(SubmissionWords, SaysTimesNodesMemoryAndGpus) {
   model::JobSpec spec;
   spec.set_time_limit_minutes(text::kUnlimited);

@@ -51,7 +51,10 @@ void describe_flags(Document& document, const JobRecord& job) {
       {"USING_DEFAULT_WCKEY", spec.wckey().empty()},
       // Slurm does not look at what a job that was submitted held depends on.
       {"DEPENDENT", !spec.dependencies().empty() || spec.hold()},
-      {"PARTITION_ASSIGNED", true}};
+      {"PARTITION_ASSIGNED", true},
+      {"SPREAD_SEGMENTS", spec.spread_segments()},
+      {"CONSOLIDATE_SEGMENTS", spec.consolidate_segments()},
+      {"EXPEDITED_REQUEUE", spec.expedited_requeue()}};
   document.begin_array("flags");
   for (const auto& [flag, is_set] : flags)
     if (is_set) document.text(flag);
@@ -94,6 +97,13 @@ void describe_memory(Document& document, const JobRecord& job) {
   const auto value = static_cast<int64_t>(memory.mebibytes);
   document.number("memory_per_cpu", memory.per_cpu ? std::optional(value) : std::nullopt);
   document.number("memory_per_node", memory.per_cpu ? std::nullopt : std::optional(value));
+  const std::string_view update = job.spec().mem_update();
+  const size_t at = std::min(update.find('@'), update.size());
+  const auto number = [](std::string_view part) {
+    return static_cast<int64_t>(text::parse_unsigned(part).value_or(0));
+  };
+  document.integer("memory_update_margin", number(update.substr(0, at)));
+  document.integer("memory_update_delay", number(update.substr(std::min(at + 1, update.size()))));
 }
 
 std::string tres_text(const JobRecord& job, bool allocated, const DisplayContext& context) {

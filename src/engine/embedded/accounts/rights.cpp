@@ -190,6 +190,8 @@ Status Rights::admits(uint32_t uid, const model::JobSpec& spec) {
     return failure("only operators may set a priority", model::kAccessDenied);
   if (!spec.admin_comment().empty())
     return failure("only operators may set AdminComment", model::kAccessDenied);
+  if (spec.expedited_requeue())
+    return failure("only operators may ask for --requeue=expedite", model::kNotSupported);
   return {};
 }
 

@@ -10,6 +10,7 @@
 #include "engine/embedded/core.h"
 #include "engine/embedded/launching/launching.h"
 #include "engine/embedded/launching/prologs.h"
+#include "engine/embedded/scheduling/priorities.h"
 #include "engine/embedded/steps/steps.h"
 #include "engine/embedded/watching/owner_watch.h"
 #include "model/error.h"
@@ -261,7 +262,24 @@ void Lifecycle::end_components(const Job& leader) {
   }
 }
 
+namespace {
+
+// --requeue=expedite: a job that lost its node is put before all others, at once, until that run has ended.
+bool expedite(const Core& core, Job& job, bool lost_its_node) {
+  constexpr uint32_t kFirst = 0xfffffffe;
+  const bool was_first = job.fixed_priority && job.priority == kFirst;
+  if (job.priority == 0 || (!lost_its_node && !was_first)) return false;
+  const JobSpec spec = job.submission->spec();
+  if (!spec.expedited_requeue()) return false;
+  job.priority = lost_its_node ? kFirst : std::max(1U, core.priorities->initial(spec, job.id));
+  job.fixed_priority = lost_its_node || spec.has_priority();
+  return lost_its_node;
+}
+
+}  // namespace
+
 void Lifecycle::back_to_queue(Job& job) {
+  const bool first = expedite(core_, job, job.state == JOB_NODE_FAIL);
   core_.committer.run_ended(core_.state.row_of(job));
   core_.job_events.tell(&JobListener::job_requeued, job);
   ++job.restarts;
@@ -273,7 +291,8 @@ void Lifecycle::back_to_queue(Job& job) {
   job.cancelled_by_uid = 0;
   core_.job_events.tell(&JobListener::job_waits_again, job);
   job.submit_time = core_.now();
-  job.eligible_time = job.submit_time + (job.priority == 0 ? 0 : int64_t{core_.config.requeue_delay_seconds});
+  const int64_t delay = first || job.priority == 0 ? 0 : int64_t{core_.config.requeue_delay_seconds};
+  job.eligible_time = job.submit_time + delay;
   if (next_run != 0) job.eligible_time = next_run;
   const bool launch_failed = job.details && job.details->ending_reason == FAIL_LAUNCH;
   auto dependencies = job.details ? std::move(job.details->dependencies) : std::vector<Dependency>();

@@ -131,6 +131,36 @@ TEST(Restart, ARunAfterTheFirstIsLaunchedOnceItsStartIsStored) {
   EXPECT_EQ(runs_of(one, job_id).size(), 2u);
 }
 
+// --requeue=expedite: before all that wait, until the run that follows has ended.
+TEST(Restart, AnExpeditedJobThatLostItsNodeStartsBeforeAllOthers) {
+  for (const bool expedited : {true, false}) {
+    OneMachine one;
+    const auto whole = [](JobSpec& spec) { spec.set_exclusive(true); };
+    const uint32_t lost = one.submit("run=100", [&](JobSpec& spec) {
+      whole(spec);
+      spec.set_requeue(true);
+      spec.set_expedited_requeue(expedited);
+      spec.set_nice(1000);
+    });
+    one.run_for(seconds(10));
+    const uint32_t other = one.submit("run=100", whole);
+    const uint32_t before = one.record(lost).priority();
+    one.kill_launcher();
+    one.run_for(seconds(20));
+    ASSERT_EQ(one.record(lost).restarts(), 1u);
+    EXPECT_EQ(one.record(lost).state(), expedited ? JOB_RUNNING : JOB_PENDING);
+    EXPECT_EQ(one.record(other).state(), expedited ? JOB_PENDING : JOB_RUNNING);
+    EXPECT_EQ(one.record(lost).priority(), expedited ? 4294967294u : before);
+    if (!expedited) continue;
+    rpc::ClientMessage again;
+    again.mutable_requeue()->add_jobs()->set_job_id(lost);
+    EXPECT_EQ(one.outcome_of(again), 0u);
+    one.run_for(seconds(20));
+    EXPECT_EQ(one.record(other).state(), JOB_RUNNING);
+    EXPECT_EQ(one.record(lost).priority(), before);
+  }
+}
+
 // The store has it as ended: a daemon that comes back does not look for it.
 TEST(Restart, AJobThatEndedAndIsRequeuedRunsOnceForEachRequeue) {
   OneMachine one;
