@@ -139,7 +139,7 @@ int sacct_main(int argc, char** argv) {
                                    ").");
     return 1;
   }
-  auto columns = view::parse_print_format(view::sacct_fields(), options.format);
+  auto columns = view::parse_print_format(view::sacct_fields(), view::before_empty_field(options.format));
   if (!columns) return report_sacct(Error{0, columns.error().message});
 
   auto cluster = engine::open();

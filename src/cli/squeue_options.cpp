@@ -50,11 +50,12 @@ std::string state_names() {
 }
 constexpr std::string_view kUsage =
     "Usage: squeue [-A account] [--clusters names] [-i seconds] [--job jobid]\n"
-    "              [-n name] [-o format] [-p partitions] [--qos qos]\n"
-    "              [--reservation reservation] [--sort fields] [--start]\n"
+    "              [-n name] [-o format] [--only-job-state] [-p partitions]\n"
+    "              [--qos qos] [--reservation reservation] [--sort fields] [--start]\n"
     "              [--step step_id] [-t states] [-u user_name] [--usage]\n"
     "              [-L licenses] [-w nodes] [--federation] [--local] [--sibling]\n"
-    "\t      [-ahjlrsv]\n";
+    "              [--expand-patterns] [--json=data_parser] [--yaml=data_parser]\n"
+    "              [--running-over=time] [--running-under=time] [-ahjlrsv]\n";
 
 int wrong(const std::string& message) {
   view::print_error("squeue", message);
@@ -145,11 +146,32 @@ Ended jobs(Arguments& asked, const Given& given) {
   return given.value ? add_jobs(asked, *given.value) : std::nullopt;
 }
 
-Ended add_steps(Arguments& asked, const std::string& list) {
+// Of a step's number what can be read of it, as Slurm's squeue does: "12.x" is 12.0.
+std::string with_step_numbers(std::string_view list) {
+  std::string out;
+  for (const std::string_view part : text::split(list, ',')) {
+    out += out.empty() ? "" : ",";
+    const size_t dot = part.find('.');
+    const std::string_view step =
+        dot == std::string_view::npos ? "" : text::skip_blanks_and_plus(part.substr(dot + 1));
+    if (step.empty() || step[0] == '-' || text::parse_job_id(part)) {
+      out += part;
+    } else {
+      const std::string_view digits = step.substr(0, step.find_first_not_of("0123456789"));
+      out.append(part.substr(0, dot + 1)).append(digits.empty() ? "0" : digits);
+    }
+  }
+  return out;
+}
+
+Ended add_steps(Arguments& asked, const std::string& given) {
+  const std::string list = with_step_numbers(given);
   auto references = text::parse_job_id_list(list);
   if (!references) {
     const std::string part = wrong_part(list);
-    return wrong("Invalid job_step id: " + part + (part.find('.') == std::string::npos ? ".??" : ""));
+    const size_t dot = part.find('.');
+    const std::string_view unknown = dot == std::string::npos ? ".??" : dot + 1 == part.size() ? "??" : "";
+    return wrong("Invalid job_step id: " + part + std::string(unknown));
   }
   for (const text::JobReference& reference : *references) {
     if (!reference.step)

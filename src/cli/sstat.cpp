@@ -164,7 +164,8 @@ const options::Command& sstat_command() {
 int sstat_main(int argc, char** argv) {
   Arguments arguments;
   if (auto status = read_arguments(argc, argv, arguments)) return *status;
-  auto columns = view::parse_print_format(view::step_usage_fields(), arguments.format);
+  auto columns =
+      view::parse_print_format(view::step_usage_fields(), view::before_empty_field(arguments.format));
   if (!columns) return view::print_error("sstat", columns.error().message), 1;
   auto cluster = engine::open();
   if (!cluster) return view::print_error("sstat", cluster.error().message), 1;

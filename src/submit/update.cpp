@@ -160,7 +160,8 @@ Status priority(const Change& change) {
 }
 
 Status memory(const Change& change, bool per_cpu) {
-  auto mib = text::parse_mib(text::skip_blanks_and_plus(change.value));
+  const std::string_view amount = text::skip_blanks_and_plus(change.value);
+  const auto mib = amount.empty() ? Result<uint64_t>(0) : text::parse_mib(amount);
   if (!mib) return change.invalid(model::kInvalidTaskMemory);
   change.spec.clear_mem_per_node_mib();
   change.spec.clear_mem_per_cpu_mib();
@@ -364,6 +365,15 @@ Status yes_or_no(const Change& change) {
   return {};
 }
 
+// Any number, of which 0 and none mean no; and words.
+Status requeue(const Change& change) {
+  const std::string_view digits = text::skip_blanks_and_plus(change.value);
+  const auto number = digits.empty() ? std::optional<uint64_t>(0) : text::parse_unsigned(digits, 0xffff);
+  if (!number) return yes_or_no<&model::JobSpec::set_requeue>(change);
+  change.spec.set_requeue(*number != 0);
+  return {};
+}
+
 Status mail_type(const Change& change) {
   for (std::string_view word : text::split(change.value, ',')) {
     if (!text::is_mail_type(word)) return failure("Invalid MailType: " + std::string(change.value));
@@ -436,7 +446,7 @@ constexpr Field kFields[] = {
     {"ReqProcs", 8, Updated::kResources, cpu_count},
     {"ReqSockets", 4, Updated::kResources, number<&model::JobSpec::set_sockets_per_node>},
     {"ReqThreads", 4, Updated::kResources, number<&model::JobSpec::set_threads_per_core>},
-    {"Requeue", 4, Updated::kOther, yes_or_no<&model::JobSpec::set_requeue>},
+    {"Requeue", 4, Updated::kOther, requeue},
     {"ReservationName", 3, Updated::kResources, text<&model::JobSpec::mutable_reservation>},
     {"Shared", 2, Updated::kOther, oversubscribe},
     {"StartTime", 2, Updated::kBeginTime, moment<&model::JobSpec::set_begin_time>},

@@ -123,7 +123,14 @@ TEST_F(Update, Others) {
   EXPECT_NE(update("ArrayTaskThrottle", "2"), "");
   EXPECT_EQ(update("Requeue", "0"), "");
   EXPECT_TRUE(spec.has_requeue() && !spec.requeue());
+  EXPECT_EQ(update("Requeue", "2"), "");
+  EXPECT_TRUE(spec.requeue());
+  EXPECT_EQ(update("Requeue", ""), "");
+  EXPECT_FALSE(spec.requeue());
+  EXPECT_EQ(update("Requeue", "70000"), "Invalid Requeue value: 70000");
   EXPECT_EQ(update("Requeue", "x"), "Invalid Requeue value: x");
+  EXPECT_EQ(update("MinMemoryNode", ""), "");
+  EXPECT_EQ(spec.mem_per_node_mib(), 0u);
   EXPECT_EQ(apply_update(spec, "Nice", "-7", kNow).value(), Updated::kPriority);
   EXPECT_EQ(spec.nice(), -7);
   EXPECT_EQ(update("Nice", ""), "");

@@ -1,5 +1,6 @@
 #include "view/print_fields.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 namespace minke::view {
@@ -30,6 +31,17 @@ int parse_print_width(std::string_view text) {
   while (length < text.size() && text::is_digit(text[length])) ++length;
   const auto number = text::parse_unsigned(text.substr(0, length), kWidestColumn).value_or(0);
   return static_cast<int>(number) * (left ? -1 : 1);
+}
+
+std::string_view before_empty_field(std::string_view format) {
+  for (size_t start = 0; start < format.size();) {
+    const size_t end = std::min(format.find(',', start), format.size());
+    const std::string_view item = format.substr(start, end - start);
+    if (item.find_first_not_of(" \t") == std::string_view::npos)
+      return format.substr(0, start == 0 ? 0 : start - 1);
+    start = end + 1;
+  }
+  return format;
 }
 
 std::string print_help_format(std::span<const std::string_view> names, size_t width) {

@@ -46,6 +46,9 @@ int parse_print_width(std::string_view text);
 // Returns each `name` padded to `width`, four on each line.
 std::string print_help_format(std::span<const std::string_view> names, size_t width);
 
+// sacct and sstat read a list of fields up to the first that is empty: "jobid,,state" is "jobid".
+std::string_view before_empty_field(std::string_view format);
+
 // "jobid,state%20, jobname%-5,all"; names may be shortened. Fails: Invalid field requested: "foo".
 template <typename Field>
 Result<std::vector<PrintColumn<Field>>> parse_print_format(std::span<const Field> fields,

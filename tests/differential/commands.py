@@ -225,6 +225,13 @@ squeue -h -j +99999999
 A=$(sbatch --parsable --hold -a 1-3 --wrap=true); for d in afterany:${A}_9 after:${A}_9; do timeout 20 sbatch -W -o /dev/null -d $d --wrap=true; echo $?; done
 J=$(sbatch --parsable --hold --wrap=true); for to in timemin=5 timemin=-1 timemin=0 timemin=x numtasks=+1 minmemorycpu=+5 mintmpdisknode=+5; do scontrol update jobid=$J $to 2>/dev/null; echo $to $?; done; scontrol show job $J | grep -oE 'TimeMin=.*|MinMemoryCPU=.*'
 J=$(sbatch --parsable --hold --wrap=true); scontrol update jobid=$J stderr=/x stdin=/y stdout=/z; echo $?; scontrol show job $J | grep -oE 'Std[A-Za-z]+=.*'
+J=$(sbatch --parsable --hold --wrap=true); for to in requeue=yes requeue=2 requeue= requeue=-1 requeue=70000 minmemorynode=1G minmemorycpu=1500K minmemorynode= minmemorynode=+1; do scontrol update jobid=$J $to; echo $?; scontrol show job $J | grep -oE 'Requeue=.|MinMemory[^ ]*'; done
+J=$(sbatch --parsable -w n1 -o /dev/null --wrap='srun sleep 60'); until squeue -h -s -j $J -o %j | grep -q sleep; do sleep 0.1; done; for s in $J.x $J.0x $J.1 "$J. 0" x $J. $J.-1; do squeue -h -s "$s" -o %j; echo $?; done; scancel $J
+for f in jobid,,state ,jobid 'jobid, ,state' 'jobid,,nosuch' 'nosuch,,jobid'; do sacct -n -P -X -j 99999999 -o "$f" 2>/dev/null; echo $?; done
+for m in '' nosuch nosuch,other loopback,nosuch , LOOPBACK all,nosuch; do squeue -h -n nosuch -M "$m"; echo $?; done
+sbatch --hold -Q -M '' --wrap=true
+sbatch --hold -t x --nosuch --wrap=true
+squeue --usage
 for j in 99999999; do scontrol hold $j; scontrol release $j; scontrol requeue $j; scontrol update jobid=$j timelimit=5; scancel $j; done
 """.strip().splitlines()
 

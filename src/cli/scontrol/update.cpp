@@ -203,6 +203,25 @@ Status add_fields(const std::vector<Word>& words, std::span<const Name> names, b
   return {};
 }
 
+// What Slurm's scontrol itself reads as a number, without a unit.
+Status check_numbers(const google::protobuf::RepeatedPtrField<api::Field>& fields) {
+  struct Number {
+    std::string_view name;
+    uint64_t most;
+  };
+  constexpr uint64_t kMost = uint64_t{1} << 62;
+  constexpr Number kNumbers[] = {{"Requeue", 0xffff}, {"MinMemoryNode", kMost}, {"MinMemoryCPU", kMost}};
+  for (const api::Field& field : fields) {
+    const std::string_view digits = text::skip_blanks_and_plus(field.value());
+    for (const Number& number : kNumbers) {
+      if (field.name() != number.name || digits.empty() || text::parse_unsigned(digits, number.most))
+        continue;
+      return failure("scontrol: error: Invalid " + field.name() + " value: " + field.value());
+    }
+  }
+  return {};
+}
+
 Result<UpdateRequests> update_jobs(const Word& jobs, std::vector<Word> words, bool by_name) {
   api::UpdateJobRequest update;
   UpdateRequests result;
@@ -220,6 +239,7 @@ Result<UpdateRequests> update_jobs(const Word& jobs, std::vector<Word> words, bo
   }
   if (Status status = add_fields(words, kJobNames, false, update.mutable_fields()); !status)
     return failure(status.error());
+  if (const Status numbers = check_numbers(update.fields()); !numbers) return failure(numbers.error());
   for (const api::Field& field : update.fields()) {
     if (field.name() != "TimeLimit") continue;
     std::string_view amount = field.value();
