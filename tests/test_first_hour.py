@@ -334,6 +334,19 @@ def test_the_program_installs_updates_and_removes_itself(cluster):
     assert f"removed {program}" in done and "records and settings are still in" in done and not program.exists()
 
 
+@pytest.mark.parametrize("version, warns", [("0.0.9", True), ("0.1.0", False), ("0.10.0", False), ("1.0", False)])
+def test_an_older_program_says_how_to_go_back(cluster, version, warns):
+    here = {"HOME": str(cluster.work), "MINKE_HOME": str(cluster.work / "none")}
+    place = cluster.work / f"put {version}"
+    told(cluster, "self", "install", place, env=here)
+    program, other = place / "minke", cluster.work / f"other-{version}"
+    other.write_text(f"#!/bin/sh\necho minke {version}\n")
+    done = cluster.run(program, "self", "update", other, env=here, check=0)
+    assert done.stdout == f"minke {version} is in {program}\n"
+    assert done.stderr.startswith(f"minke: warning: minke {version} is older than minke ") == warns, done.stderr
+    assert (f"'{program}' self update FILE" in done.stderr and f"'{program}' backup --restore FILE" in done.stderr) == warns
+
+
 def test_the_program_is_put_where_names_have_blanks(cluster):
     home = cluster.work / "a home"
     here = {"HOME": str(home), "MINKE_HOME": str(home / "the cluster")}

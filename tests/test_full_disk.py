@@ -97,6 +97,19 @@ def test_submission(small_disk):
     poll(lambda: cluster.queue() == [])
 
 
+def test_a_backup_for_which_there_is_no_room(small_disk):
+    """It names the copy, not the database, which is on another disk; and leaves nothing."""
+    cluster = small_disk
+    cluster.submit("echo kept", "--hold")
+    place = cluster.work / "full"
+    place.mkdir()
+    done = cluster.run("unshare", "-m", "sh", "-c",
+                       'mount -t tmpfs -o size=16k none full && ! minke backup full/copy.db && ls -A full'
+                       ' && mount -o remount,size=16m none full && touch full/copy.db.half && minke backup full/copy.db && ls -A full', check=0)
+    assert done.stderr == "minke: error: cannot write full/copy.db: No space left on device\n"
+    assert done.stdout.startswith("copied to full/copy.db;") and done.stdout.endswith("\ncopy.db\n"), done.stdout
+
+
 def test_end_of_a_job(small_disk):
     """A job that ends while its end cannot be recorded is recorded once there is room."""
     cluster = small_disk

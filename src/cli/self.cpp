@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/version.h"
 #include "cli/complain.h"
 #include "cli/shell_install.h"
 #include "engine/open.h"
@@ -89,6 +90,25 @@ Result<std::string> version_of(const std::string& program) {
   return std::string(line);
 }
 
+// Of "minke 0.1.0", as far as it has numbers.
+std::vector<uint64_t> numbers_of(std::string_view version) {
+  std::vector<uint64_t> numbers;
+  for (const std::string_view part : text::split(version.substr(version.rfind(' ') + 1), '.'))
+    numbers.push_back(std::strtoull(std::string(part).c_str(), nullptr, 10));
+  return numbers;
+}
+
+// An older program reads no database that a newer one has changed, and says so before it changes anything.
+void warn_of_older(const std::string& version, const std::string& program) {
+  if (numbers_of(version) >= numbers_of(kVersion)) return;
+  std::fprintf(stderr,
+               "minke: warning: %s is older than minke %s, which was there\n"
+               "It refuses a database that the newer one has changed, and changes nothing then. To go back:\n"
+               "  %s self update FILE    with the archive of minke %s\n"
+               "  %s backup --restore FILE    with a copy that %s has written\n",
+               version.c_str(), kVersion, program.c_str(), kVersion, program.c_str(), version.c_str());
+}
+
 // Why a program cannot be put there, and what to do.
 Error not_written(const std::string& place, const Error& error) {
   const std::string directory = text::printable(place.substr(0, place.rfind('/') + 1));
@@ -147,6 +167,8 @@ int self_update(const std::string& file) {
   const auto version = put_program(*content, *program);
   if (!version) return complain(Error{0, text::printable(file) + ": " + version.error().message});
   std::printf("%s is in %s\n", version->c_str(), program->c_str());
+  std::fflush(stdout);
+  warn_of_older(text::printable(*version), text::printable(text::shell_quoted(*program)));
   if (engine::open(engine::Start::kNever)) {
     const bool has_unit =
         os::is_shared(os::minke_home_path()) && ::access("/etc/systemd/system/minke.service", F_OK) == 0;

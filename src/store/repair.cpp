@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <ctime>
 #include <iterator>
 #include <limits>
@@ -308,25 +309,49 @@ Status belong_to_no_journal(const std::string& copy) {
 
 }  // namespace
 
-Status back_up(const std::string& path, const std::string& copy) {
-  auto made = make_file(copy);
+namespace {
+
+// SQLite names the database that it reads, even where the copy's disk is full.
+Error of_copy(const std::string& copy, const Error& error) {
+  const bool is_full = error.code == ENOSPC || error.code == EDQUOT;
+  return is_full ? Error{error.code, "cannot write " + copy + ": " + std::strerror(error.code)} : error;
+}
+
+Status copy_to(const std::string& path, const std::string& half) {
+  auto made = make_file(half);
   if (!made) return failure(made.error());
   made->reset();
-  const auto give_up = [&](const Error& error) -> Status {
-    ::unlink(copy.c_str());
-    return failure(error);
-  };
   {
     auto connection = Connection::open(path, SQLITE_OPEN_READONLY, "");
-    if (!connection) return give_up(connection.error());
+    if (!connection) return failure(connection.error());
     auto into = (*connection)->prepare("VACUUM INTO ?1");
-    if (!into) return give_up(into.error());
-    into->bind_text(1, copy);
-    if (const Status done = into->run(); !done) return give_up(done.error());
+    if (!into) return failure(into.error());
+    into->bind_text(1, half);
+    if (const Status done = into->run(); !done) return done;
   }
-  if (const Status marked = belong_to_no_journal(copy); !marked) return give_up(marked.error());
-  if (const Status synced = sync_with_directory(copy); !synced) return give_up(synced.error());
-  return {};
+  if (const Status marked = belong_to_no_journal(half); !marked) return marked;
+  return sync_with_directory(half);
+}
+
+// A file system that cannot rename without replacing (NFS) has links.
+Status name_finished(const std::string& half, const std::string& copy) {
+  if (::renameat2(AT_FDCWD, half.c_str(), AT_FDCWD, copy.c_str(), RENAME_NOREPLACE) != 0 &&
+      (errno != EINVAL || ::link(half.c_str(), copy.c_str()) != 0 || ::unlink(half.c_str()) != 0))
+    return failure_from_errno(copy, errno);
+  return sync_with_directory(copy);
+}
+
+}  // namespace
+
+Status back_up(const std::string& path, const std::string& copy) {
+  if (::access(copy.c_str(), F_OK) == 0) return failure_from_errno(copy, EEXIST);
+  const std::string half = copy + ".half";
+  remove_database(half);  // of a backup that was killed
+  Status done = copy_to(path, half);
+  if (done) done = name_finished(half, copy);
+  if (done) return done;
+  remove_database(half);
+  return failure(of_copy(copy, done.error()));
 }
 
 namespace {

@@ -13,7 +13,7 @@ namespace minke::store {
 
 // Makes a consistent copy as of now, durable when it returns; 0600. The daemon may continue meanwhile. A
 // daemon that starts from the copy treats jobs that ran then as lost: they may have ended since. Fails with
-// EEXIST if there is such a file.
+// EEXIST if there is such a file. Until it is whole it is called COPY.half.
 Status back_up(const std::string& path, const std::string& copy);
 
 // Puts a copy of it in the place of the database; returns where the database is kept that was there, or
