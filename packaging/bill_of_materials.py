@@ -1,5 +1,7 @@
 """What is in the program, as CycloneDX: the static libraries that it was linked with and the headers that it was compiled
-with, by Debian's packages, and the packages of npm that its pages are made of."""
+with, by Debian's packages, and the packages of npm that its pages are made of.
+
+The libraries of a program for another machine are those of a tree (sysroot.py); its compiler is this machine's."""
 import json
 import pathlib
 import re
@@ -14,22 +16,38 @@ def run(*command) -> str:
     return subprocess.run([str(word) for word in command], check=True, capture_output=True, text=True).stdout
 
 
-def linked_packages(build: pathlib.Path) -> set[str]:
+def setting(build: pathlib.Path, name: str) -> str:
+    """Of CMake; empty where it has none."""
+    found = re.search(rf"^{name}:\w+=(.*)$", (build / "CMakeCache.txt").read_text(), re.MULTILINE)
+    return found[1] if found else ""
+
+
+def owners(root: pathlib.Path, paths: set[str]) -> set[str]:
+    return {line.partition(":")[0] for line in run("dpkg", f"--root={root}", "-S", *sorted(paths)).splitlines()}
+
+
+def linked_packages(build: pathlib.Path, tree: pathlib.Path) -> set[str]:
     link = run("ninja", "-C", build, "-t", "commands", "minke").splitlines()[-1]
-    archives = {str(pathlib.Path(word).resolve()) for word in link.split() if word.startswith("/usr/") and word.endswith(".a")}
-    archives |= {str(pathlib.Path(run("g++", f"-print-file-name={name}").strip()).resolve()) for name in ("libstdc++.a", "libgcc_eh.a")}
-    return {line.partition(":")[0] for line in run("dpkg", "-S", *sorted(archives)).splitlines()}
+    words = (pathlib.Path(word) for word in link.split() if word.endswith(".a"))
+    return owners(tree, {f"/{word.resolve().relative_to(tree)}" for word in words if word.is_relative_to(tree / "usr")})
 
 
-def licences(package: str) -> list[str]:
-    text = pathlib.Path(f"/usr/share/doc/{package}/copyright").read_text(errors="replace")
+def compilers_packages(build: pathlib.Path) -> set[str]:
+    machine = setting(build, "MINKE_MACHINE")
+    compiler = f"{machine}-linux-gnu-g++" if machine else "g++"
+    names = ("libstdc++.a", "libgcc_eh.a")
+    return owners(pathlib.Path("/"), {str(pathlib.Path(run(compiler, f"-print-file-name={name}").strip()).resolve()) for name in names})
+
+
+def licences(package: str, tree: pathlib.Path) -> list[str]:
+    text = (tree / f"usr/share/doc/{package}/copyright").read_text(errors="replace")
     return sorted(set(re.findall(r"^License: *(\S[^\n]*)", text, re.MULTILINE)))
 
 
-def of_debian(package: str) -> dict:
-    version, source = run("dpkg-query", "-W", "-f", "${Version}\t${source:Package}", package).split("\t")
+def of_debian(package: str, tree: pathlib.Path) -> dict:
+    version, source = run("dpkg-query", f"--root={tree}", "-W", "-f", "${Version}\t${source:Package}", package).split("\t")
     one = {"type": "library", "name": source, "version": version, "purl": f"pkg:deb/debian/{package}@{version}"}
-    names = licences(package)
+    names = licences(package, tree)
     return one | ({"licenses": [{"license": {"name": name}} for name in names]} if names else {})
 
 
@@ -53,9 +71,11 @@ def text(root: pathlib.Path, build: pathlib.Path, version: str, when: int) -> st
 
 
 def document(root: pathlib.Path, build: pathlib.Path, version: str, when: int) -> dict:
-    packages = sorted(linked_packages(build) | set(HEADERS))
+    machine, tree = pathlib.Path("/"), pathlib.Path(setting(build, "MINKE_SYSROOT") or "/")
+    libraries = {package: tree for package in linked_packages(build, tree) | set(HEADERS)}
+    parts = libraries | {package: machine for package in compilers_packages(build)}
     return {"bomFormat": "CycloneDX", "specVersion": "1.5", "version": 1,
             "metadata": {"timestamp": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(when)),
                          "component": {"type": "application", "name": "minke", "version": version,
                                        "licenses": [{"license": {"id": "Apache-2.0"}}]}},
-            "components": [of_debian(package) for package in packages] + of_pages(root)}
+            "components": [of_debian(package, where) for package, where in sorted(parts.items())] + of_pages(root)}

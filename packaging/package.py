@@ -10,6 +10,7 @@ import gzip
 import hashlib
 import os
 import pathlib
+import platform
 import re
 import shutil
 import subprocess
@@ -41,27 +42,34 @@ def commit_time() -> int:
 
 
 class Program:
-    """The built program, and what it says of itself."""
+    """The built program, and what it says of itself. One of another machine is run by qemu-user-static, in the tree whose
+    libraries it was linked with."""
 
-    def __init__(self, path: pathlib.Path):
+    def __init__(self, path: pathlib.Path, tree: str):
         self.path = path
-        self.version = run(path, "--version").split()[-1]
         found = re.search(r"Machine:\s+(.+)", run("readelf", "-h", path))
         self.machine, self.debian_machine = MACHINES[found[1].strip()]
+        is_of_another = self.machine != platform.machine()
+        self.words = [f"qemu-{self.machine}-static", "-L", tree, path] if is_of_another else [path]
+        self.binutils = f"{self.machine}-linux-gnu-" if is_of_another else ""
+        self.version = self.told("--version").split()[-1]
+
+    def told(self, *words: str) -> str:
+        return run(*self.words, *words)
 
     def glibc(self) -> tuple[int, ...]:
         """The newest version of glibc that a symbol of it is of."""
-        found = re.findall(r"GLIBC_(\d+(?:\.\d+)+)", run("objdump", "-T", self.path))
+        found = re.findall(r"GLIBC_(\d+(?:\.\d+)+)", run(f"{self.binutils}objdump", "-T", self.path))
         return max(tuple(int(part) for part in one.split(".")) for one in found)
 
     def manual_pages(self) -> dict[str, str]:
         """By file name. As git's: minke-sbatch(1), since a real Slurm has sbatch(1)."""
-        told = subprocess.run([self.path, "man", "?"], capture_output=True, text=True, check=False).stderr
+        told = subprocess.run([*self.words, "man", "?"], capture_output=True, text=True, check=False).stderr
         names = told.partition("there are those of ")[2].split()
         assert "sbatch" in names, told
         pages = {}
         for name in names:
-            page = run(self.path, "man", name)
+            page = self.told("man", name)
             title, section = re.match(r"\.TH (.+) (\d)\n", page).groups()
             full = title.replace(" ", "-") if title.startswith("minke") else f"minke-{title}"
             page = page.replace(f".TH {title} ", f".TH {full} ", 1).replace(f".SH NAME\n{title} ", f".SH NAME\n{full} ", 1)
@@ -70,7 +78,7 @@ class Program:
 
     def units(self) -> dict[str, str]:
         """Of systemd, by name, for a program in /usr/bin."""
-        printed = run(self.path, "up", "--print-units") + "\n" + run(self.path, "portal", "--print-unit")
+        printed = self.told("up", "--print-units") + "\n" + self.told("portal", "--print-unit")
         parts = re.split(r"^# /etc/systemd/system/(\S+)\n", printed.replace(str(self.path), "/usr/bin/minke"), flags=re.MULTILINE)
         return {name: text.strip() + "\n" for name, text in zip(parts[1::2], parts[2::2])}
 
@@ -88,12 +96,12 @@ def compressed(text: str) -> bytes:
 def stage(program: Program, prefix: pathlib.Path, materials: str) -> None:
     """What every package has, below a prefix such as /usr."""
     put(prefix / "bin/minke", program.path.read_bytes(), 0o755)
-    subprocess.run([*STRIP, prefix / "bin/minke"], check=True)
+    subprocess.run([program.binutils + STRIP[0], *STRIP[1:], prefix / "bin/minke"], check=True)
     for name, page in program.manual_pages().items():
         put(prefix / "share/man" / name, compressed(page))
     for shell, path in (("bash", "bash-completion/completions/minke"), ("zsh", "zsh/vendor-completions/_minke"),
                         ("fish", "fish/vendor_completions.d/minke.fish")):
-        put(prefix / "share" / path, run(program.path, "completion", shell))
+        put(prefix / "share" / path, program.told("completion", shell))
     documents = prefix / "share/doc/minke"
     put(documents / "LICENSE", (ROOT / "LICENSE").read_text())
     put(documents / "changelog.gz", compressed((ROOT / "CHANGELOG.md").read_text()))
@@ -172,8 +180,7 @@ def debian_packages(program: Program, tree: pathlib.Path, work: pathlib.Path, ou
 def wheel(program: Program, binary: bytes, output: pathlib.Path, when: int) -> pathlib.Path:
     """Python's package with the program beside it, which pip puts on PATH."""
     major, minor = NEWEST_GLIBC
-    platform = f"manylinux_{major}_{minor}_{program.machine}"
-    name, tag = f"minke-{program.version}", f"py3-none-{platform}"
+    name, tag = f"minke-{program.version}", f"py3-none-manylinux_{major}_{minor}_{program.machine}"
     information = f"{name}.dist-info"
     readme = (ROOT / "python/README.md").read_text()
     files = {f"{name}.data/scripts/minke": (binary, 0o755)}
@@ -225,7 +232,7 @@ def main() -> None:
     where.add_argument("--stage", type=pathlib.Path, help="no packages: their files go below this prefix")
     parser.add_argument("--any-glibc", action="store_true", help="also of a program that runs on this machine's glibc alone")
     options = parser.parse_args()
-    program = Program(options.program.resolve())
+    program = Program(options.program.resolve(), bill_of_materials.setting(options.build, "MINKE_SYSROOT"))
     if options.stage:
         return stage(program, options.stage, bill_of_materials.text(ROOT, options.build, program.version, commit_time()))
     if program.glibc() > NEWEST_GLIBC and not options.any_glibc:
