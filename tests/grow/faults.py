@@ -20,9 +20,9 @@ SERVICES = {"slurmctld": "head", "slurmdbd": "head", "mariadb": "head", "minke-p
 
 def set_up(grown) -> None:
     """Shorter limits, the poller on the head, an agent on each machine."""
-    program = (grown.hosts.directory / "home/alice/bin/minke").read_bytes()
+    program = grown.hosts.directory / "home/alice/bin/minke"
     for host in grown.hosts.hosts.values():
-        subprocess.run(host.command("sh", "-c", "cat >/usr/local/bin/minke.new && chmod 755 /usr/local/bin/minke.new && mv /usr/local/bin/minke.new /usr/local/bin/minke"), input=program, check=True)
+        host.put(program, "/usr/local/bin/minke")
         host.run(f"printf '{SETTINGS}' >>/etc/slurm/slurm.conf; cd /etc/systemd/system; minke agent --print-unit >minke-agent.service; "
                  "systemctl daemon-reload; systemctl enable -q --now minke-agent")
     grown.head.run("scontrol reconfigure; minke poll --print-unit >/etc/systemd/system/minke-poll.service; "

@@ -147,6 +147,12 @@ class Host:
         assert code is None or done.returncode == code, f"{self.name}: exit code {done.returncode}:\n{script}\n{done.stdout}"
         return done.stdout
 
+    def put(self, source: pathlib.Path, target: str) -> None:
+        """A program, also in the place of one that runs."""
+        with source.open("rb") as program:
+            subprocess.run(self.command("sh", "-c", f"cat >{target}.new && chmod 755 {target}.new && mv {target}.new {target}"), stdin=program,
+                           check=True)
+
     def until(self, script: str, seconds: float = 60) -> str:
         end = time.monotonic() + seconds
         while True:
@@ -272,9 +278,7 @@ minke sacctmgr -i modify user alice set maxjobs=50
 
 def start_minke(head: Host, program: pathlib.Path) -> None:
     """A cluster of root's with two people; each has an account."""
-    with program.open("rb") as source:
-        subprocess.run(head.command("sh", "-c", "cat >/usr/local/bin/minke && chmod 755 /usr/local/bin/minke"), stdin=source,
-                       check=True)
+    head.put(program, "/usr/local/bin/minke")
     head.run("useradd -m -u 2001 alice; useradd -m -u 2002 bob")
     head.run(f"cat >/etc/minke.toml <<'END'\n{CONFIGURATION}END\nminke up --shared")
     head.run(PEOPLE)

@@ -2,7 +2,6 @@
 a thousand, a chain, and data that is staged once on each node. And what is known before and after."""
 import json
 import re
-import shutil
 
 import pytest
 
@@ -39,8 +38,7 @@ def test_people_their_past_and_waiting_jobs_are_the_same_before_and_after(grown)
 
 def example(cluster, name: str) -> None:
     for path in (EXAMPLES / "parallel").iterdir():
-        shutil.copy(path, cluster.hosts.directory / "home/alice")
-    cluster.head.run("chown -R alice: ~alice")
+        cluster.home(path.name, path.read_text())
     job = cluster.submit(name, "-o", "example.out", "-w", "n1,n2")
     cluster.said = cluster.ended(job) + cluster.read("example.out")
 
