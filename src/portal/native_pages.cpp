@@ -33,11 +33,14 @@ constexpr Native kNatives[] = {
 
 }  // namespace
 
-Result<Reply> native_page(const Call& call, std::string_view answer, int version) {
+Result<Reply> native_page(Call& call, std::string_view answer, int version) {
   const auto row = std::find_if(std::begin(kNatives), std::end(kNatives),
                                 [&](const Native& one) { return one.answer == answer; });
+  if (row == std::end(kNatives)) return failure("no document of a command's", ENOTSUP);
+  const auto identity = call.cluster.identity();
+  if (!identity || identity->product != "Slurm") return failure("not of a real Slurm", ENOTSUP);
   const auto found = engine::slurm::find_slurm();
-  if (row == std::end(kNatives) || !found || !*found) return failure("not of a real Slurm", ENOTSUP);
+  if (!found || !*found) return failure("not of a real Slurm", ENOTSUP);
   std::vector<std::string> words = {row->command, "--json=v0.0." + std::to_string(version)};
   if (row->entity == nullptr) {
     if (answer == answer::kShares) words.emplace_back("--all");

@@ -1,5 +1,5 @@
-// Slurm's own answer to what an engine of a real Slurm does not tell: its commands print the documents of
-// slurmrestd themselves. Blocking; a worker's thread.
+// Slurm's own answer where the cluster is a real Slurm: some of its commands print the documents of slurmrestd
+// themselves. Blocking; a worker's thread.
 #pragma once
 
 #include <string_view>
@@ -10,6 +10,6 @@ namespace minke::portal {
 
 // The whole page, as the cluster's command prints it in this version. Error: this is no real Slurm, it has no
 // such command, or not this version.
-Result<Reply> native_page(const Call& call, std::string_view answer, int version);
+Result<Reply> native_page(Call& call, std::string_view answer, int version);
 
 }  // namespace minke::portal

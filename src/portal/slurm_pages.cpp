@@ -34,8 +34,6 @@
 namespace minke::portal {
 namespace {
 
-constexpr unsigned kLacking = 501;
-
 using view::DisplayContext;
 using view::Document;
 
@@ -311,6 +309,8 @@ constexpr Route kRoutes[] = {
 
 Result<Reply> slurm_page(Call& call, std::string_view answer, const Describing& describe) {
   const int version = static_cast<int>(call.number("version"));
+  // Of what a real Slurm's commands print as documents, theirs say most.
+  if (auto native = native_page(call, answer, version)) return std::move(*native);
   view::use_data_parser(version);
   DisplayContext context = view::display_context_from_environment();
   context.now = std::time(nullptr);
@@ -318,11 +318,7 @@ Result<Reply> slurm_page(Call& call, std::string_view answer, const Describing& 
   Remarks remarks;
   Document document(view::DocumentFormat::kDenseJson, answer);
   if (const Status described = describe(document, context, remarks); !described) {
-    const unsigned status = status_of(described.error());
-    // What the engine of a real Slurm does not tell, its own command may.
-    if (status == kLacking)
-      if (auto native = native_page(call, answer, version)) return std::move(*native);
-    return slurm_error(answer, version, described.error(), status);
+    return slurm_error(answer, version, described.error(), status_of(described.error()));
   }
   if (!answer.empty()) document.number("last_update", context.now);
   view::DocumentOrigin origin = origin_of(is_of_accounts(answer));

@@ -216,11 +216,11 @@ TEST(Sshare, TreeOfAccounts) {
   const std::string busy = std::string("cpu=2") + kRest + "2,fs/disk=0,vmem=0,pages=0,gres/gpu=0\n";
   EXPECT_EQ(share_tree({}), "root|||0.000000|800|1.000000|||" + idle +
                                 " a||3|0.750000|600|0.750000||1.000000|" + idle +
-                                "  a|ann|1|0.500000|600|1.000000|0.500000|0.500000|" + busy +
-                                "  a|bob|parent|0.500000|0|0.000000|0.500000|inf|" + idle +
+                                "  a|ann|1|1.000000|600|1.000000|0.500000|1.000000|" + busy +
+                                "  a|bob|parent|0.750000|0|0.000000|0.500000||" + idle +
                                 " b||1|0.250000|200|0.250000||1.000000|" + idle);
   EXPECT_EQ(share_tree({.accounts = {"a"}, .users = {"bob"}, .users_only = true}),
-            "a|bob|parent|0.500000|0|0.000000|0.500000|inf|" + idle);
+            "a|bob|parent|0.750000|0|0.000000|0.500000||" + idle);
 }
 
 TEST(Sshare, UsageDecaysByHalfAWeek) {

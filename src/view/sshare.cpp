@@ -78,7 +78,7 @@ void fair_share(const Line& line, const Context&, std::string& out) {
   }
 }
 void level_fs(const Line& line, const Context&, std::string& out) {
-  const bool shown = line.rank ? line.rank->id != 1 : is_user(line);
+  const bool shown = line.rank ? line.rank->id != 1 && line.rank->shares != kSharesOfParent : is_user(line);
   if (shown) fmt::format_to(std::back_inserter(out), "{:.6f}", level_fair_share(line));
 }
 void tres_run_minutes(const Line& line, const Context&, std::string& out) {
@@ -135,6 +135,7 @@ class ShareTree {
   double norm_shares(int place) const {
     const int parent = parent_of(place);
     if (parent < 0) return 0;
+    if (shares(place) == kSharesOfParent) return norm_shares(parent);
     const double all = shares_below_[static_cast<size_t>(parent)];
     return all > 0 ? weight(place) / all : 0;
   }
@@ -162,8 +163,8 @@ class ShareTree {
   uint32_t shares(int place) const {
     return reply_.shares_size() > place ? reply_.shares(place) : reply_.associations(place).shares();
   }
-  // One that has its parent's shares counts as one share.
-  uint32_t weight(int place) const { return shares(place) == kSharesOfParent ? 1 : shares(place); }
+  // One that has its parent's shares takes none from its siblings.
+  uint32_t weight(int place) const { return shares(place) == kSharesOfParent ? 0 : shares(place); }
   double whole_usage() const { return reply_.usage_size() > 0 ? reply_.usage(0).raw() : 0; }
   double effective_usage(int place) const {
     const int parent = parent_of(place);

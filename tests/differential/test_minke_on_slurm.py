@@ -273,6 +273,39 @@ def test_usage_of_a_year_is_told_without_allocations(login):
     assert used()["allocations"] == []
 
 
+def test_accounts_and_shares_are_what_sacctmgr_and_sshare_show(login, slurm):
+    for words in (("add", "account", "physics", "fairshare=3", "grptres=cpu=10,mem=4G", "description=atoms | light"),
+                  ("add", "account", "optics", "parent=physics"),
+                  ("add", "user", "daemon", "account=optics", "fairshare=2", "maxjobs=7", "adminlevel=operator"),
+                  ("add", "qos", "urgent"), ("modify", "qos", "urgent", "set", "priority=9", "maxwall=60", "gracetime=120")):
+        assert slurm.command("sacctmgr", "-i", *words).returncode == 0, words
+    login.forget()
+    columns = ("-a", "-n", "-P", "-o", "Account,User,RawShares,NormShares,RawUsage")
+
+    def told():
+        """slurmctld hears of a change a little later than slurmdbd."""
+        found = [line.strip().split("|") for line in login.run("sshare", *columns, check=0).stdout.splitlines()]
+        return any(line[:2] == ["optics", "daemon"] for line in found) and {tuple(line[:2]): line[2:] for line in found}
+    tree = poll(told, what="the new accounts")
+    portal = Portal(login)
+    try:
+        shares = {(one["account"], one["user"]): one for one in portal.program("/api/v1/shares")["shares"]}
+        assert set(shares) == set(tree) and len(tree) >= 7
+        for name, (raw_shares, norm_shares, raw_usage) in tree.items():
+            # Of root, 22.05 tells neither.
+            assert raw_shares in (str(shares[name]["shares"]), "") and norm_shares in (f"{shares[name]['norm_shares']:.6f}", ""), name
+            assert shares[name]["raw_usage"] == int(raw_usage), name
+        assert shares["optics", "daemon"]["shares"] == 2 and shares["physics", ""]["shares"] == 3 and shares["optics", ""]["depth"] == 2
+        limits = portal.program("/api/v1/limits")
+        assert any(one["account"] == "physics" and not one["user"] and "cpu=10" in json.dumps(one["settings"]) for one in limits["associations"])
+        assert any(one["name"] == "urgent" and "01:00:00" in json.dumps(one["settings"]) for one in limits["qos"])
+        asked = len(login.asked("sacctmgr")), len(login.asked("sshare"))
+        portal.program("/api/v1/shares")
+        assert (len(login.asked("sacctmgr")), len(login.asked("sshare"))) == asked  # within the period
+    finally:
+        portal.close()
+
+
 def test_env_adds_only_what_the_cluster_lacks(login):
     (login.bin / "seff").write_text("#!/bin/sh\necho \"the cluster's own\"\n")
     (login.bin / "seff").chmod(0o755)

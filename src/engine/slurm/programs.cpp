@@ -167,7 +167,8 @@ Status Programs::run(std::vector<std::string> words, const Read& read) const {
   if (prints_only_seconds(words)) changes.emplace_back("TZ=UTC");
   words.front() = place_.directory + "/" + name;
   if (!has(name)) return failure("this cluster has no " + name + " in " + place_.directory, ENOENT);
-  if (!place_.cluster.empty()) words.insert(words.begin() + 1, "--clusters=" + place_.cluster);
+  if (!place_.cluster.empty() && name != "sacctmgr")  // which knows all clusters, and has no such option
+    words.insert(words.begin() + 1, "--clusters=" + place_.cluster);
   auto output = os::ProgramOutput::start(
       words, {.timeout = kPatience, .most_bytes = kMostBytes, .environment = std::move(changes)});
   if (!output) return failure(output.error());

@@ -21,8 +21,10 @@
 #include "engine/embedded/accounts/users.h"
 #include "engine/slurm/show_lines.h"
 #include "engine/slurm/shown_machine.h"
+#include "engine/slurm/told_accounts.h"
 #include "model/cluster.pb.h"
 #include "os/files.h"
+#include "text/duration.h"
 #include "text/number.h"
 
 namespace minke::engine::slurm {
@@ -33,6 +35,7 @@ using Milliseconds = SharedAnswers::Milliseconds;
 
 constexpr int kRecordsInPart = 500;
 constexpr size_t kLongestPing = 500;
+constexpr size_t kMostAccountLines = 500'000;
 constexpr size_t kLongestConfiguration = size_t{16} << 20;
 constexpr Milliseconds kConfigurationDoes = 10min;
 constexpr Milliseconds kHistoryDoes = 6h;
@@ -328,8 +331,60 @@ Result<api::PrioritiesReply> SlurmEngine::priorities(const api::QueryPrioritiesR
   return lacks("tell here yet how priorities are made up: use its own sprio");
 }
 
-Result<api::AccountsReply> SlurmEngine::accounts(const api::QueryAccountsRequest& /*request*/) {
-  return lacks("tell of accounts here yet: use its own sacctmgr and sshare");
+Result<std::vector<std::string>> SlurmEngine::told(Words words, const char* columns) const {
+  words.insert(words.end(), {"--noheader", "--parsable2"});
+  words.push_back((words.front() == "sshare" ? "--format=" : "format=") + std::string(columns));
+  std::vector<std::string> lines;
+  const Status read = programs_.lines(std::move(words), [&](std::string_view line) -> Status {
+    if (lines.size() == kMostAccountLines)
+      return failure("more than " + std::to_string(kMostAccountLines) + " associations are not read", EFBIG);
+    lines.emplace_back(line);
+    return {};
+  });
+  if (!read) return failure(read.error());
+  return lines;
+}
+
+Status SlurmEngine::ask_accounts(const std::string& cluster, api::AccountsReply& reply) const {
+  ToldAccounts all;
+  const struct {
+    Words words;
+    const char* columns;
+    std::vector<std::string>& into;
+  } questions[] = {{{"sacctmgr", "show", "associations", "where", "cluster=" + cluster},
+                    kAssociationColumns,
+                    all.associations},
+                   {{"sacctmgr", "show", "users"}, kUserColumns, all.users},
+                   {{"sacctmgr", "show", "accounts", "withcoord"}, kAccountColumns, all.accounts},
+                   {{"sacctmgr", "show", "qos"}, kQosColumns, all.qos}};
+  for (const auto& question : questions) {
+    auto lines = told(question.words, question.columns);
+    if (!lines) return failure(lines.error());
+    question.into = std::move(*lines);
+  }
+  add_accounts(all, reply);
+  return {};
+}
+
+// Changed elsewhere: its shares and accounts are those of the last period.
+Result<api::AccountsReply> SlurmEngine::accounts(const api::QueryAccountsRequest& request) {
+  const auto known = configuration();
+  if (!known) return failure(known.error());
+  const std::string cluster = setting(*known, "ClusterName");
+  if (!request.with_usage())
+    return kept<api::AccountsReply>("accounts",
+                                    [&](api::AccountsReply& reply) { return ask_accounts(cluster, reply); });
+  auto tree = accounts(api::QueryAccountsRequest());
+  if (!tree) return tree;
+  return kept<api::AccountsReply>("shares", [&](api::AccountsReply& reply) -> Status {
+    const auto lines = told({"sshare", "--all", "--partition"}, kShareColumns);
+    if (!lines) return failure(lines.error());
+    reply = *tree;
+    add_shares(*lines, reply);
+    const auto half_life = text::parse_seconds(setting(*known, "PriorityDecayHalfLife"));
+    reply.set_usage_half_life(half_life ? static_cast<uint64_t>(*half_life) : 0);
+    return {};
+  });
 }
 
 Result<api::ActionReply> SlurmEngine::change_accounts(const api::UpdateAccountsRequest& /*request*/) {

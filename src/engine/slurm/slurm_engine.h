@@ -5,7 +5,8 @@
 // for all commands of a user (shared_answers.h). What has been changed through here is asked for anew.
 // slurmdbd is asked each time, with bounds on what it is asked for.
 //
-// What this engine cannot do yet says so (Engine::lacks): allocations, heterogeneous jobs and steps.
+// What this engine cannot do yet says so (Engine::lacks): allocations, heterogeneous jobs and steps. Accounts
+// it shows, and leaves their changes to sacctmgr.
 #pragma once
 
 #include <chrono>
@@ -104,6 +105,9 @@ class SlurmEngine final : public Engine, public ExplanationAbility, public Measu
 
  private:
   Result<std::string> ask_script(uint32_t job_id) const;
+  // accounts(): the lines of a sacctmgr or sshare with these columns.
+  Result<std::vector<std::string>> told(std::vector<std::string> words, const char* columns) const;
+  Status ask_accounts(const std::string& cluster, api::AccountsReply& reply) const;
   // accounting(): by time, and the newest first.
   Status recorded(const api::QueryAccountingRequest& request, const Take<api::AccountingReply>& take);
   Status newest(const api::QueryAccountingRequest& request, const Take<api::AccountingReply>& take);
