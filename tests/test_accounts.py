@@ -311,9 +311,10 @@ def test_a_share_of_a_resource_is_licenses(shared):
 def test_what_is_said_of_a_job_after_its_end(shared):
     job = shared.submit("exit 3", "-A", "chem", "--comment=first")
     shared.wait_state(job, "FAILED")
-    shared.wait_end(job)
-    done = sacctmgr(shared, "modify", "job", f"jobid={job}", "set", "derivedexitcode=22", "comment=hello")
-    assert done.returncode == 0 and f"Modified jobs...\n  {job}\n" in done.stdout
+    change = lambda: sacctmgr(shared, "modify", "job", f"jobid={job}", "set", "derivedexitcode=22", "comment=hello")
+    # A job that completes has failed, and has not ended.
+    done = poll(lambda: (one := change()).returncode == 0 and one, what="its end")
+    assert f"Modified jobs...\n  {job}\n" in done.stdout
 
     def shown():
         return shared.run("sacct", "-nPXj", job, "-o", "ExitCode,DerivedExitCode,Comment").stdout.strip()
