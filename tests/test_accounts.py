@@ -308,6 +308,23 @@ def test_a_share_of_a_resource_is_licenses(shared):
     assert "fluent" not in shared.run("scontrol", "show", "licenses").stdout
 
 
+def test_odd_amounts_are_read_as_slurm_reads_them(shared):
+    """What a Slurm 26.05 makes of them: "" is 0, and a negative number takes the limit away."""
+    def becomes(setting: str, value: str) -> str:
+        sacctmgr(shared, "modify", "account", "chem", "set", f"{setting}=9")
+        done = sacctmgr(shared, "modify", "account", "chem", "set", f"{setting}={value}")
+        if done.returncode:
+            return "refused"
+        return shared.run("sacctmgr", "-n", "-P", "show", "assoc", "account=chem", "user=", f"format={setting}", check=0).stdout.split("\n")[0]
+    for value, shown in (("+5", "5"), ("", "0"), ("-7", ""), ("4294967295", ""), ("7x", "refused"), ("5.5", "refused")):
+        assert becomes("maxjobs", value) == shown, value
+    for value, shown in (("unlimited", ""), ("90", "01:30:00"), ("5:x", "refused")):
+        assert becomes("maxwall", value) == shown, value
+    assert becomes("grptres", "cpu=+4") == "cpu=4"
+    assert becomes("grptres", "nosuch=4") == "refused"
+    sacctmgr(shared, "modify", "account", "chem", "set", "maxjobs=-1", "maxwall=-1", "grptres=cpu=-1")
+
+
 def test_what_is_said_of_a_job_after_its_end(shared):
     job = shared.submit("exit 3", "-A", "chem", "--comment=first")
     shared.wait_state(job, "FAILED")
