@@ -46,7 +46,7 @@ def test_a_damaged_row_of_every_kind_is_named_and_set_aside(cluster):
     jobs = {"pending": pending, "unspecified": unspecified, "running": running}
     with database_of(cluster) as database:
         tables = tables_of_records(database)
-        assert {"nodes", "triggers", "prologs", "mail", "quotas", "machine", "accounts", "reservations"} <= set(tables), tables
+        assert {"nodes", "trig", "pro", "mail", "quotas", "machine", "accounts", "plan"} <= set(tables), tables
         for table, key in tables.items():
             is_name = database.execute(f"SELECT type FROM pragma_table_info('{table}') WHERE name = ?", (key,)).fetchone()[0] == "TEXT"
             database.execute(f"INSERT OR REPLACE INTO {table} VALUES(?, ?)", ("nobody" if is_name else 1 if key == "id" and

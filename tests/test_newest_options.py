@@ -153,7 +153,9 @@ def test_nodes_that_drain_and_resume_pull_triggers(cluster):
     assert events == "n1|Unknown|DRAIN|an odd one\n"
     cluster.run("scontrol", "update", "nodename=n1", "state=resume", check=0)
     poll(lambda: told.read_text() == "n1\nn1\n")
-    assert cluster.run("sacctmgr", "-nP", "list", "event", check=0).stdout == ""
+    events = cluster.run("sacctmgr", "-nP", "list", "event", "format=nodename,timeend,state,reason", check=0).stdout
+    assert re.fullmatch(r"n1\|20[^|]*\|DRAIN\|an odd one\n", events)
+    assert cluster.run("sacctmgr", "-nP", "list", "event", "condflags=open", check=0).stdout == ""
 
 
 def test_tables_beside_the_accounts(cluster):

@@ -264,8 +264,8 @@ def test_damaged_accounts_are_named_and_set_aside(cluster):
     stop(cluster)
     with contextlib.closing(sqlite3.connect(cluster.home / "minke.db")) as database, database:
         database.execute("UPDATE accounts SET record = x'ffffffff' WHERE name = 'lab'")
-        association, = database.execute("SELECT max(id) FROM associations").fetchone()
-        database.execute("UPDATE associations SET record = x'ffffffff' WHERE id = ?", (association,))
+        association, = database.execute("SELECT max(id) FROM assoc").fetchone()
+        database.execute("UPDATE assoc SET record = x'ffffffff' WHERE id = ?", (association,))
         fast, = database.execute("SELECT max(id) FROM qos").fetchone()
         database.execute("UPDATE qos SET record = (SELECT record FROM accounts WHERE name = 'other') WHERE id = ?", (fast,))
     for _ in range(2):

@@ -19,7 +19,7 @@ MINKE_ONLY = True
 # What clusters left when they were killed, by the schema of their databases. A new schema gets a file here, and keeps all others.
 FIXTURES = pathlib.Path(__file__).parent / "upgrade"
 KILLED_CLUSTER = FIXTURES / "killed_cluster.sql"
-SCHEMAS = {3: KILLED_CLUSTER} | {number: FIXTURES / f"schema_{number}.sql" for number in (1, 2, 4, 5, 6)}
+SCHEMAS = {3: KILLED_CLUSTER} | {number: FIXTURES / f"schema_{number}.sql" for number in (1, 2, 4, 5, 6, 7)}
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="the jobs in the fixture are root's")
 
 

@@ -37,6 +37,7 @@ class CrontabReply;
 class DiagnosticsReply;
 class ExplainJobReply;
 class ExplainJobRequest;
+class HistoryReply;
 class HoldRequest;
 class JobsReply;
 class KeepMetricsRequest;
@@ -51,6 +52,7 @@ class QueryAccountingRequest;
 class QueryAccountsRequest;
 class QueryCrontabRequest;
 class QueryDiagnosticsRequest;
+class QueryHistoryRequest;
 class QueryJobsRequest;
 class QueryMeasurementsRequest;
 class QueryPidsRequest;
@@ -143,6 +145,13 @@ class CrontabAbility {
   virtual Result<api::ActionReply> remove_crontab(const api::RemoveCrontabRequest& request) = 0;
 };
 
+// What happened to the cluster: times in which nodes were out of use, and changes of its accounts.
+class HistoryAbility {
+ public:
+  virtual ~HistoryAbility() = default;
+  virtual Result<api::HistoryReply> history(const api::QueryHistoryRequest& request) = 0;
+};
+
 // The daemon of a cluster on this machine: its status and statistics, and requests to stop it or to make
 // it read its configuration again.
 class AdministrationAbility {
@@ -203,6 +212,7 @@ class Engine {
   virtual Result<TriggerAbility*> triggers() { return lacks("run triggers"); }
   virtual Result<SoftwareAbility*> software_requests() { return lacks("be asked for software from here"); }
   virtual Result<CrontabAbility*> crontabs() { return lacks("keep crontabs"); }
+  virtual Result<HistoryAbility*> past() { return lacks("tell what happened to it"); }
   virtual Result<AdministrationAbility*> administration() {
     return lacks("be started, stopped or diagnosed from here");
   }

@@ -89,6 +89,7 @@ MINKE_BODY(ClientMessage, api::QuerySoftwareRequest, query_software)
 MINKE_BODY(ClientMessage, api::QueryCrontabRequest, query_crontab)
 MINKE_BODY(ClientMessage, api::UpdateCrontabRequest, update_crontab)
 MINKE_BODY(ClientMessage, api::RemoveCrontabRequest, remove_crontab)
+MINKE_BODY(ClientMessage, api::QueryHistoryRequest, query_history)
 
 MINKE_BODY(ServerMessage, api::SubmitReply, submit)
 MINKE_BODY(ServerMessage, api::WaitJobReply, wait_job)
@@ -114,6 +115,7 @@ MINKE_BODY(ServerMessage, api::MeasurementsReply, measurements)
 MINKE_BODY(ServerMessage, api::TriggersReply, triggers)
 MINKE_BODY(ServerMessage, api::SoftwareReply, software)
 MINKE_BODY(ServerMessage, api::CrontabReply, crontab)
+MINKE_BODY(ServerMessage, api::HistoryReply, history)
 
 #undef MINKE_BODY
 

@@ -241,5 +241,35 @@ TEST_F(MigrationTest, AnEarlierDatabaseThatIsDamagedKeepsItsSettings) {
   EXPECT_THAT(rows.damaged(), SizeIs(kNodes)) << "x'00' is no record, but it is there";
 }
 
+// Schema 7 renamed some tables.
+TEST_F(MigrationTest, ADatabaseOfSchema6ThatIsDamagedKeepsItsTree) {
+  add("association 3", numbered<model::AssociationRecord>(3).SerializeAsString());
+  add("federation all", named<model::FederationRecord>("all").SerializeAsString());
+  add("reservation course", named<model::ReservationRecord>("course").SerializeAsString());
+  constexpr int kSeries = 2000;
+  std::string sql = "BEGIN;";
+  for (int i = 0; i < kSeries; ++i)
+    sql += "INSERT INTO series VALUES(" + std::to_string(i) + ", zeroblob(300));";
+  execute(sql + "COMMIT;");
+  {
+    auto connection = Connection::open(path, SQLITE_OPEN_READWRITE, "");
+    ASSERT_TRUE(connection);
+    ASSERT_TRUE(prepare_database(**connection, false, 6));
+    ASSERT_TRUE((*connection)->execute("PRAGMA wal_checkpoint(TRUNCATE)"));
+  }
+  {
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(50 * 4096);  // a page of the series
+    file << std::string(100, '\xff');
+  }
+  const auto done = repair(path);
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_FALSE(done->was_sound);
+  LoadedRows rows = std::move(testing::open_store(path)->load()->rows);
+  EXPECT_THAT(rows.read(kAssociations), SizeIs(1));
+  EXPECT_THAT(rows.read(kFederations), SizeIs(1));
+  EXPECT_THAT(rows.read(kReservations), SizeIs(1));
+}
+
 }  // namespace
 }  // namespace minke::store

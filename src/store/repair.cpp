@@ -70,6 +70,16 @@ const Copied kTables[] = {
     {"suspended_jobs", "job_id, record", "job_id", true, 2},
     {"reserved_jobs", "job_id, record", "job_id", true, 2},
     {"usage_period", "id, record", "id", true, 2},
+    // Until schema 7.
+    {"associations", "id, record", "id", true, 2},
+    {"federations", "name, record", "name", false, 2},
+    {"resources", "name, record", "name", false, 2},
+    {"partitions", "name, record", "name", false, 2},
+    {"reservations", "name, record", "name", false, 2},
+    {"clusters", "name, record", "name", false, 2},
+    {"software", "id, record", "id", true, 2},
+    {"triggers", "id, record", "id", true, 2},
+    {"prologs", "job_id, record", "job_id", true, 2},
 };
 
 // Returns those that a database of this schema has, and its tables of records.

@@ -92,6 +92,20 @@ const Migration kMigrations[] = {
       CREATE TABLE probe(id INTEGER PRIMARY KEY,record);
       CREATE TABLE cron(uid INTEGER PRIMARY KEY,record);
     )sql"},
+    // 7. Shorter names make room on the first page.
+    {R"sql(
+      ALTER TABLE federations RENAME TO feds;
+      ALTER TABLE reservations RENAME TO plan;
+      ALTER TABLE partitions RENAME TO parts;
+      ALTER TABLE associations RENAME TO assoc;
+      ALTER TABLE resources RENAME TO lics;
+      ALTER TABLE clusters RENAME TO clus;
+      ALTER TABLE software RENAME TO soft;
+      ALTER TABLE triggers RENAME TO trig;
+      ALTER TABLE prologs RENAME TO pro;
+      CREATE TABLE ev(id TEXT PRIMARY KEY,record)WITHOUT ROWID;
+      CREATE TABLE tx(id INTEGER PRIMARY KEY,record);
+    )sql"},
 };
 static_assert(std::size(kMigrations) == kSchema);
 

@@ -1,6 +1,6 @@
 // The database's tables, and how an older database becomes a current one.
 //
-// Schema 6. PRAGMA application_id is "Mnke", PRAGMA user_version the schema's number. A run is one start of a
+// Schema 7. PRAGMA application_id is "Mnke", PRAGMA user_version the schema's number. A run is one start of a
 // job: a requeued job has several. Records are protobuf messages (model/job_record.proto), which may gain
 // fields without a new schema; columns repeat only what queries select by.
 //
@@ -51,7 +51,7 @@
 
 namespace minke::store {
 
-inline constexpr int64_t kSchema = 6;
+inline constexpr int64_t kSchema = 7;
 inline constexpr int64_t kFirstOfRecords = 4;  // with a table for each kind of state, and set_aside
 inline constexpr int kRestartsBits = 31;
 

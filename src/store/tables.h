@@ -9,6 +9,7 @@
 // Pure.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -25,6 +26,7 @@ class CrontabRecord;
 class FederationRecord;
 class MachineState;
 class MailMessage;
+class NodeEvent;
 class NodeRecord;
 class PartitionRecord;
 class PrologProgress;
@@ -35,6 +37,7 @@ class ReservationRecord;
 class ResourceRecord;
 class SoftwareRequest;
 class SuspendedJob;
+class Transaction;
 class Trigger;
 class UsagePeriod;
 class UsageRecord;
@@ -74,9 +77,11 @@ enum class Table : uint8_t {
   kSoftwareRequests,
   kAnswers,
   kCrontabs,
+  kNodeEvents,
+  kTransactions,
 };
 inline constexpr Table kFirstRecordTable = Table::kAccounts;
-inline constexpr size_t kTableCount = static_cast<size_t>(Table::kCrontabs) + 1;
+inline constexpr size_t kTableCount = static_cast<size_t>(Table::kTransactions) + 1;
 
 struct TableInfo {
   const char* name;
@@ -140,6 +145,14 @@ struct ByUser {
   using Key = uint64_t;
   static Key of(const auto& record) { return record.uid(); }
 };
+struct ByStartAndNode {  // in the order of their time
+  using Key = std::string;
+  static Key of(const auto& event) {
+    constexpr size_t kDigits = 12;
+    const std::string start = std::to_string(event.start());
+    return std::string(kDigits - std::min(kDigits, start.size()), '0') + start + "/" + event.node();
+  }
+};
 struct TheOnlyOne {
   using Key = uint64_t;
   static Key of(const auto&) { return 1; }
@@ -176,5 +189,7 @@ inline constexpr RecordTable<model::CommitProbe, TheOnlyOne> kCommitProbe{Table:
 inline constexpr RecordTable<model::SoftwareRequest, ById> kSoftwareRequests{Table::kSoftwareRequests};
 inline constexpr RecordTable<model::AnsweredRequest, ByUserAndKey> kAnswers{Table::kAnswers};
 inline constexpr RecordTable<model::CrontabRecord, ByUser> kCrontabs{Table::kCrontabs};
+inline constexpr RecordTable<model::NodeEvent, ByStartAndNode> kNodeEvents{Table::kNodeEvents};
+inline constexpr RecordTable<model::Transaction, ById> kTransactions{Table::kTransactions};
 
 }  // namespace minke::store

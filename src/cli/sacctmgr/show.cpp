@@ -11,6 +11,7 @@
 #include "cli/sacctmgr/change.h"
 #include "cli/sacctmgr/document.h"
 #include "cli/sacctmgr/show_fields.h"
+#include "cli/sacctmgr/show_past.h"
 #include "cli/sacctmgr/show_present.h"
 #include "model/accounts.pb.h"
 #include "text/list.h"
@@ -355,7 +356,7 @@ int show_entity(AccountingSession& session, std::string_view given, std::span<ch
       bool known = false;
       for (const std::string_view one :
            {"withassoc", "withcoord", "withdeleted", "withsubaccounts", "withrawqoslevel", "tree", "wolimits",
-            "wopinfo", "woplimits", "onlydefaults", "withfed", "withclusters"}) {
+            "wopinfo", "woplimits", "onlydefaults", "withfed", "withclusters", "all_time", "all_clusters"}) {
         if (option.size() >= 4 && one.starts_with(option) && !known) question.with.emplace(one), known = true;
       }
       if (known) continue;
@@ -369,7 +370,8 @@ int show_entity(AccountingSession& session, std::string_view given, std::span<ch
           "type",           "defaultqos",     "start",       "end",
           "fairshare",      "federation",     "server",      "wckeys",
           "classification", "nodes",          "names",       "action",
-          "actor",          "state",          "reason",      "event"};
+          "actor",          "state",          "reason",      "event",
+          "condflags"};
       if (std::find(std::begin(kConditions), std::end(kConditions), word.name) == std::end(kConditions))
         return refuse(" Unknown condition: " + word.text);
     }
@@ -385,9 +387,10 @@ int show_entity(AccountingSession& session, std::string_view given, std::span<ch
     return refuse("Unknown field '" + message.substr(quote + 1, message.size() - quote - 2) + "'");
   }
   std::vector<Line> lines;
-  if (name == "events" || name == "reservations") {
-    auto found = name == "events" ? event_lines(session, names_in(question.where, "nodes"))
-                                  : reservation_lines(session, names_in(question.where, "names"));
+  if (name == "events" || name == "transactions" || name == "reservations") {
+    auto found = name == "events"         ? event_lines(session, question.where, question.with)
+                 : name == "transactions" ? transaction_lines(session, question.where)
+                                          : reservation_lines(session, names_in(question.where, "names"));
     if (!found) return refuse("sacctmgr: error: " + found.error().message);
     lines = std::move(*found);
   } else {

@@ -26,6 +26,8 @@ struct ShownLine {
   std::string type, name, id, problem, federation, default_on;
   // Of events and reservations.
   std::string here, node, started, ended, state, reason, actor, tres, unused;
+  std::string duration, event, event_raw, state_raw;  // of events
+  std::string action, by, where, info;                // of transactions
 };
 struct ShowContext {
   const AccountingSession* session;

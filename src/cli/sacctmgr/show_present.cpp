@@ -6,8 +6,6 @@
 #include "engine/fetch.h"
 #include "model/cluster.pb.h"
 #include "text/timestamp.h"
-#include "view/node_events.h"
-#include "view/text.h"
 
 namespace minke::cli {
 namespace {
@@ -17,26 +15,6 @@ bool is_wanted(const std::vector<std::string>& names, const std::string& name) {
 }
 
 }  // namespace
-
-Result<std::vector<ShownLine>> event_lines(AccountingSession& session,
-                                           const std::vector<std::string>& names) {
-  const auto nodes = engine::fetch_nodes(session.engine());
-  if (!nodes) return failure(nodes.error());
-  std::vector<ShownLine> lines;
-  for (const model::NodeRecord* node : nodes->records) {
-    const auto event = view::present_event(*node);
-    if (!event || !is_wanted(names, event->node)) continue;
-    ShownLine& line = lines.emplace_back();
-    line.here = session.cluster();
-    line.node = event->node;
-    line.started = text::format_time(event->since);
-    line.ended = "Unknown";
-    line.state = event->state;
-    line.reason = event->reason;
-    line.actor = view::user_name_of(event->uid) + "(" + std::to_string(event->uid) + ")";
-  }
-  return lines;
-}
 
 Result<std::vector<ShownLine>> reservation_lines(AccountingSession& session,
                                                  const std::vector<std::string>& names) {

@@ -1,6 +1,4 @@
-// The tables of sacctmgr that a slurmdbd keeps beside the accounts, as far as the cluster knows them: what
-// keeps nodes from working now, and the reservations that have begun. What is over is not kept, nor who
-// changed what.
+// sacctmgr list reservation: the reservations that have begun. Those that are over are not kept.
 //
 // One thread; blocking.
 #pragma once
@@ -14,8 +12,7 @@
 
 namespace minke::cli {
 
-// `names`: only these nodes, or reservations; empty: all.
-Result<std::vector<ShownLine>> event_lines(AccountingSession& session, const std::vector<std::string>& names);
+// `names`: only these; empty: all.
 Result<std::vector<ShownLine>> reservation_lines(AccountingSession& session,
                                                  const std::vector<std::string>& names);
 

@@ -96,6 +96,7 @@ constexpr Name kNames[] = {
     {"comment", 3},
     {"coreyears", 5},
     {"rguyears", 4},
+    {"states", 4, "state"},
     {"start", 3},
     {"end", 3},
     {"derivedexitcode", 2},

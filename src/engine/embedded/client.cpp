@@ -419,6 +419,10 @@ Result<api::ActionReply> Client::answer_software(const api::AnswerSoftwareReques
   return ask(&Ask::mutable_answer_software, answer, &Answer::has_action, &Answer::mutable_action);
 }
 
+Result<api::HistoryReply> Client::history(const api::QueryHistoryRequest& request) {
+  return ask(&Ask::mutable_query_history, request, &Answer::has_history, &Answer::mutable_history);
+}
+
 Result<api::StatusReply> Client::status() {
   return ask(&Ask::mutable_status, api::StatusRequest(), &Answer::has_status, &Answer::mutable_status);
 }

@@ -25,6 +25,7 @@ class Client final : public Engine,
                      public MeasurementAbility,
                      public TriggerAbility,
                      public SoftwareAbility,
+                     public HistoryAbility,
                      public CrontabAbility,
                      public AdministrationAbility {
  public:
@@ -71,6 +72,7 @@ class Client final : public Engine,
   Result<MeasurementAbility*> measurements() override { return this; }
   Result<TriggerAbility*> triggers() override { return this; }
   Result<SoftwareAbility*> software_requests() override { return this; }
+  Result<HistoryAbility*> past() override { return this; }
   Result<CrontabAbility*> crontabs() override { return this; }
   Result<AdministrationAbility*> administration() override { return this; }
   Result<Client*> steps_with_descriptors() override { return this; }
@@ -83,6 +85,7 @@ class Client final : public Engine,
   Result<api::TriggersReply> all_triggers() override;
   Result<api::ActionReply> set_triggers(const api::SetTriggersRequest& request) override;
   Result<api::ActionReply> clear_triggers(const api::ClearTriggersRequest& request) override;
+  Result<api::HistoryReply> history(const api::QueryHistoryRequest& request) override;
   Result<api::SoftwareReply> requested_software() override;
   Result<api::ActionReply> request_software(const api::RequestSoftwareRequest& request) override;
   Result<api::ActionReply> answer_software(const api::AnswerSoftwareRequest& answer) override;

@@ -1,6 +1,6 @@
 // ClusterListener: events about what jobs are scheduled by: nodes, partitions, reservations, limits,
 // priorities and the ability to store. Nodes, Reservations, Accounts, Priorities and Shortages send them.
-// Accounts, Scheduling and Lifecycle listen, in this order. State's thread.
+// PastEvents, Accounts, Scheduling and Lifecycle listen, in this order. State's thread.
 #pragma once
 
 #include <string>
@@ -8,6 +8,7 @@
 #include "engine/embedded/events.h"
 
 namespace minke::model {
+class NodeRecord;
 class PartitionRecord;
 }  // namespace minke::model
 
@@ -21,6 +22,7 @@ class ClusterListener {
 
   // The machine's layout has changed: nodes, partitions, reservations, licenses, broken GPUs.
   virtual void layout_changed() {}
+  virtual void node_changed(const model::NodeRecord& /*node*/) {}
   virtual void node_availability_changed(const std::string& /*node*/, bool /*available*/) {}
   virtual void node_down(const std::string& /*node*/) {}
   // `recount`: also its nodes changed, or rules by which its running jobs are counted.

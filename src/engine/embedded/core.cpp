@@ -25,6 +25,7 @@
 #include "engine/embedded/steps/steps.h"
 #include "engine/embedded/watching/mail.h"
 #include "engine/embedded/watching/measuring.h"
+#include "engine/embedded/watching/past_events.h"
 #include "engine/embedded/watching/retention.h"
 #include "engine/embedded/watching/software_requests.h"
 #include "engine/embedded/watching/storage_keeping.h"
@@ -47,6 +48,7 @@ Core::Core(os::EventLoop& event_loop, config::Configuration configuration, store
       nodes(std::make_unique<Nodes>(*this)),
       accounts(std::make_unique<Accounts>(*this)),
       rights(std::make_unique<Rights>(*this)),
+      past_events(std::make_unique<PastEvents>(*this)),
       answered(std::make_unique<AnsweredRequests>(*this)),
       reservations(std::make_unique<Reservations>(*this)),
       priorities(std::make_unique<Priorities>(*this)),
@@ -78,8 +80,8 @@ Core::Core(os::EventLoop& event_loop, config::Configuration configuration, store
   for (RunListener* listener :
        std::initializer_list<RunListener*>{shortages.get(), steps.get(), lifecycle.get()})
     run_events.add(*listener);
-  for (ClusterListener* listener :
-       std::initializer_list<ClusterListener*>{accounts.get(), scheduling.get(), lifecycle.get()})
+  for (ClusterListener* listener : std::initializer_list<ClusterListener*>{past_events.get(), accounts.get(),
+                                                                           scheduling.get(), lifecycle.get()})
     cluster_events.add(*listener);
   committer.on_problem([this] { shortages->store_changed(); });
 }

@@ -40,6 +40,7 @@ class Lifecycle;
 class Mail;
 class Measuring;
 class Nodes;
+class PastEvents;
 class Preemption;
 class Priorities;
 class Prologs;
@@ -82,6 +83,7 @@ struct Core {
   std::unique_ptr<Nodes> nodes;
   std::unique_ptr<Accounts> accounts;
   std::unique_ptr<Rights> rights;
+  std::unique_ptr<PastEvents> past_events;
   std::unique_ptr<AnsweredRequests> answered;
   std::unique_ptr<Reservations> reservations;
   std::unique_ptr<Priorities> priorities;

@@ -24,6 +24,7 @@
 #include "engine/embedded/steps/steps.h"
 #include "engine/embedded/watching/mail.h"
 #include "engine/embedded/watching/measuring.h"
+#include "engine/embedded/watching/past_events.h"
 #include "engine/embedded/watching/software_requests.h"
 #include "engine/embedded/watching/triggers.h"
 #include "os/log.h"
@@ -70,6 +71,7 @@ void Restart::restore_rows(store::LoadedRows& rows, const std::string& boot_id) 
   core_.reservations->restore(rows);
   core_.nodes->restore(rows);
   core_.accounts->restore(rows);
+  core_.past_events->restore(rows);
   if (!core_.accounts->book().resources().empty()) core_.scheduling->layout_changed();
   core_.preemption->restore(rows);
   core_.quotas->restore(rows);

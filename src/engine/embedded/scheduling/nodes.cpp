@@ -271,6 +271,7 @@ void Nodes::take_over(const std::vector<NodeRecord>& changed, bool layout_change
       if (node.name() == next.name()) node = next;
     }
     keep(next);
+    core_.cluster_events.tell(&ClusterListener::node_changed, next);
     core_.cluster_events.tell(&ClusterListener::node_availability_changed, next.name(),
                               is_available(next.state()));
   }

@@ -24,6 +24,7 @@
 #include "engine/embedded/state/answered_requests.h"
 #include "engine/embedded/steps/steps.h"
 #include "engine/embedded/watching/measuring.h"
+#include "engine/embedded/watching/past_events.h"
 #include "engine/embedded/watching/software_requests.h"
 #include "engine/embedded/watching/triggers.h"
 #include "model/error.h"
@@ -115,6 +116,7 @@ struct Dispatch::Table {
       {Message::kQueryCrontab, &Dispatch::show_crontab},
       {Message::kUpdateCrontab, &Dispatch::update_crontab},
       {Message::kRemoveCrontab, &Dispatch::remove_crontab},
+      {Message::kQueryHistory, &Dispatch::show_history},
   };
   static const Row* find(RequestKind kind) {
     const auto row =
@@ -262,7 +264,10 @@ void Dispatch::update_accounts(Request& request) {
                                                       update.ByteSizeLong(), core_.now());
     if (!paid) return confirm(request, paid);
   }
-  confirm(request, core_.accounts->update(update));
+  const accounts::AccountBook before = core_.accounts->book();
+  const Status updated = core_.accounts->update(update);
+  if (updated) core_.past_events->accounts_changed(before, core_.accounts->book(), request.uid());
+  confirm(request, updated);
 }
 
 void Dispatch::set_triggers(Request& request) {
@@ -396,6 +401,12 @@ void Dispatch::show_crontab(Request& request) {
   const Status shown =
       core_.crontabs->query(request.message.query_crontab().uid(), request.uid(), *answer.mutable_crontab());
   if (!shown) return request.requester.fail(shown.error());
+  request.requester.send(answer, true);
+}
+
+void Dispatch::show_history(Request& request) {
+  rpc::ServerMessage answer;
+  core_.past_events->query(request.message.query_history(), *answer.mutable_history());
   request.requester.send(answer, true);
 }
 

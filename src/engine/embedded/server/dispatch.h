@@ -101,6 +101,7 @@ class Dispatch {
   void show_accounts(Request& request);
   void show_triggers(Request& request);
   void show_software(Request& request);
+  void show_history(Request& request);
   void show_crontab(Request& request);
   void explain(Request& request);
 

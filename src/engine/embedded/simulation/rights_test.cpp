@@ -158,6 +158,7 @@ const Row kTable[] = {
     for_operators(Message::kAnswerSoftware,
                   [](Message& m, const Jobs&) { m.mutable_answer_software()->set_id(1); }),
     for_all(Message::kQuerySoftware, [](Message& m, const Jobs&) { m.mutable_query_software(); }),
+    for_all(Message::kQueryHistory, [](Message& m, const Jobs&) { m.mutable_query_history(); }),
     {Message::kQueryCrontab, kDone, kInvalidUserId, kInvalidUserId, kDone, kDone,
      [](Message& m, const Jobs&) { m.mutable_query_crontab()->set_uid(kOwner); }},
     // This machine does not know the owner, as whom the jobs would run.
