@@ -219,7 +219,12 @@ void AccountBook::remove(const AccountsChange& change) {
   for (const std::string& name : change.removed_accounts) {
     if (name != kRootAccount) accounts_.erase(name);
   }
-  for (const std::string& name : change.removed_users) users_.erase(name);
+  const std::set<std::string> gone_users(change.removed_users.begin(), change.removed_users.end());
+  for (const std::string& name : gone_users) users_.erase(name);
+  for (auto& [name, account] : accounts_) {
+    if (gone_users.empty()) break;
+    drop(account.mutable_coordinators(), [&](const std::string& user) { return gone_users.contains(user); });
+  }
   for (const std::uint32_t id : change.removed_qos) {
     const model::QosRecord* record = qos(id);
     if (record == nullptr || id == kNormalQos) continue;
