@@ -250,6 +250,7 @@ FIGURES = {
     "reservation.end": {"scontrol show reservation": at("EndTime", moment)},
     "reservation.cores": {"scontrol show reservation": at("CoreCnt")},
     "node_event.time": {"sacctmgr show event": at("TimeStart", moment), "sacct": at("End", moment)},
+    "node_event.end": {"sacctmgr show event": at("TimeEnd", moment), "sacct": at("End", moment)},
     "node_event.job_id": {"sacctmgr show event": lambda row: exactly(0), "sacct": at("JobIDRaw")},
 }
 
@@ -328,7 +329,7 @@ class Printed(Jobs):
                            if (found := re.match(r"NodeName=(\S+)", line))}
         self.reservations = {found[1]: dict(re.findall(r"(\w+)=(\S*)", line)) for line in self.lines("scontrol", "-o", "show", "res")
                              if (found := re.match(r"ReservationName=(\S+)", line))}
-        self.events = {row["NodeName"]: row for row in self.piped(("sacctmgr", "-n", "show", "event"), ("NodeName", "TimeStart"), "format=")}
+        self.events = {row["NodeName"]: row for row in self.piped(("sacctmgr", "-n", "show", "event"), ("NodeName", "TimeStart", "TimeEnd"), "format=")}
         self.detailed = cluster.run("scontrol", "show", "job", "-d").stdout
         for job, row in self.queue.items():
             if row["State"] == "RUNNING":

@@ -132,7 +132,11 @@ def test_events_limits_notes_and_the_log_are_those_of_the_commands(cluster, port
     event, = portal.program("/api/v1/node_events")["events"]
     line = cluster.run("sacctmgr", "-n", "-P", "show", "event", "format=nodename,state,reason,user", check=0).stdout.strip().split("|")
     assert [event["node"], event["state"], event["reason"]] == line[:3] == [node, "DRAIN", "<b>fan</b>"] and line[3].startswith(event["user"])
-    assert portal.program(f"/api/v1/node_events?node={node}")["events"] == [event]
+    assert portal.program(f"/api/v1/node_events?node={node}")["events"] == [event] and event["end"] == 0
+    # What is over stays known.
+    cluster.run("scontrol", "update", f"nodename={node}", "state=resume", check=0)
+    over, = portal.program(f"/api/v1/node_events?node={node}")["events"]
+    assert over == event | {"end": over["end"]} and over["end"] >= over["time"]
 
     browser = portal.log_in()
     browser.ask("/api/v1/notes", "POST", {"about": "node", "name": node, "note": "<b>ordered</b>"})
@@ -153,7 +157,9 @@ def test_events_limits_notes_and_the_log_are_those_of_the_commands(cluster, port
     browser.ask(f"/api/v1/jobs/{running}/cancel", "POST")
     cluster.wait_end(running)
     lines = portal.program("/api/v1/log")["lines"]
-    assert {"cancel", "node_drain", "portal"} == {line["what"] for line in lines}
+    assert {"accounts", "cancel", "node_drain", "portal"} == {line["what"] for line in lines}
+    changed = [(line["user"], line["to"]) for line in lines if line["what"] == "accounts"]
+    assert (USER, "Add Accounts: physics") in changed, changed
     assert f"POST /api/v1/jobs/{running}/cancel" in [line["to"] for line in lines if line["what"] == "portal"]
     cancelled, = [line for line in lines if line["what"] == "cancel"]
     assert (cancelled["user"], cancelled["job_id"]) == (USER, running)

@@ -7,11 +7,13 @@
 #include <cerrno>
 #include <cstdlib>
 #include <ctime>
+#include <set>
 
 #include "api/accounting.pb.h"
 #include "api/accounts.pb.h"
 #include "api/actions.pb.h"
 #include "api/field.pb.h"
+#include "api/history.pb.h"
 #include "api/machine.pb.h"
 #include "api/measurements.pb.h"
 #include "api/updates.pb.h"
@@ -28,12 +30,12 @@
 #include "portal/desk.h"
 #include "portal/ended_jobs.h"
 #include "portal/job_json.h"
+#include "portal/node_events.h"
 #include "portal/page_answers.h"
 #include "text/job_id.h"
 #include "text/number.h"
 #include "text/printable.h"
 #include "view/account_settings.h"
-#include "view/node_events.h"
 #include "view/text.h"
 #include "view/use_now.h"
 #include "view/waste.h"
@@ -176,14 +178,22 @@ std::vector<LoggedAction> portal_actions() {
   return all;
 }
 
-// What the record knows: who cancelled whose job, and who took nodes out of use.
+// What the cluster knows: who took nodes out of use, who changed accounts, and who cancelled whose job.
 Status add_recorded(Call& call, int64_t since, Json& lines) {
-  const auto nodes = engine::fetch_nodes(call.cluster);
-  if (!nodes) return failure(nodes.error());
-  for (const model::NodeRecord* node : nodes->records)
-    if (const auto event = view::present_event(*node); event && event->since >= since)
-      lines.push_back(done_json(event->since, view::user_name_of(event->uid),
-                                "node_" + text::lower_case(event->state), event->node, event->reason, 0));
+  for (const view::NodeEvent& event : events_of_nodes(call.cluster, {}, since, std::time(nullptr)))
+    if (event.since >= since && lines.size() < kMostRows)
+      lines.push_back(done_json(event.since, view::user_name_of(event.uid),
+                                "node_" + text::lower_case(event.state), event.node, event.reason, 0));
+  api::QueryHistoryRequest changes;
+  changes.set_from(since);
+  changes.set_transactions(true);
+  Result<api::HistoryReply> told = failure("not kept");
+  if (const auto past = call.cluster.past()) told = (*past)->history(changes);
+  if (told)
+    for (const model::Transaction& one : told->transactions())
+      if (lines.size() < kMostRows)
+        lines.push_back(
+            done_json(one.time(), one.actor(), "accounts", one.action() + ": " + one.where(), one.info(), 0));
   api::QueryAccountingRequest query;
   query.mutable_filter()->set_all_states(true);
   query.mutable_filter()->add_states(model::JOB_CANCELLED);
@@ -227,23 +237,20 @@ Result<Reply> show_top(Call& call) {
   return json_reply(value);
 }
 
-// The events that nodes are in, and the jobs that ended with their nodes.
+// The events of nodes, and the jobs that ended with their nodes.
 Result<Reply> list_node_events(Call& call) {
   const std::string name = call.text("node");
-  const auto nodes = engine::fetch_nodes(call.cluster);
-  if (!nodes) return failure(nodes.error());
-  const int64_t now = nodes->now != 0 ? nodes->now : std::time(nullptr);
+  const int64_t now = std::time(nullptr), from = now - call.number("days", 30) * kDay;
+  const auto names = name.empty() ? std::set<std::string>() : std::set<std::string>{name};
   Json events = Json::array();
-  for (const model::NodeRecord* node : nodes->records)
-    if (name.empty() || node->name() == name)
-      if (const auto event = view::present_event(*node); event && events.size() < kMostEvents)
-        events.push_back(node_event_json(*event));
+  for (const view::NodeEvent& event : events_of_nodes(call.cluster, names, from, now))
+    if (events.size() < kMostEvents) events.push_back(node_event_json(event));
   api::QueryAccountingRequest query;
   query.mutable_filter()->set_all_states(true);
   if (!name.empty()) query.mutable_filter()->add_nodes(name);
   for (const model::JobState state : {model::JOB_NODE_FAIL, model::JOB_BOOT_FAIL})
     query.mutable_filter()->add_states(state);
-  query.set_from(now - call.number("days", 30) * kDay);
+  query.set_from(from);
   query.set_brief(true);
   const auto read = read_back(call.cluster, std::move(query),
                               {.most = kMostEvents, .patience = std::chrono::milliseconds(50)},

@@ -233,6 +233,7 @@ constexpr SchemaField kFields[] = {
     {"node_event", "state", "text"},
     {"node_event", "reason", "text"},
     {"node_event", "time", "time"},
+    {"node_event", "end", "time"},
     {"node_event", "user", "text"},
     {"node_event", "job_id", "integer"},
     {"limits", "now", "time"},

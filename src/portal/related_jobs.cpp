@@ -17,10 +17,10 @@
 #include "portal/found_job.h"
 #include "portal/job_answers.h"
 #include "portal/job_json.h"
+#include "portal/node_events.h"
 #include "text/dependency.h"
 #include "text/job_id.h"
 #include "text/printable.h"
-#include "view/node_events.h"
 #include "view/text.h"
 
 namespace minke::portal {
@@ -117,13 +117,8 @@ Json events_around(Call& call, const model::JobRecord& job, int64_t now) {
   const int64_t until = (view::is_finished(job.state()) ? job.end_time() : now) + kAround;
   std::set<std::string> names;
   for (const model::NodeAllocation& one : job.nodes()) names.insert(one.node());
-  if (const auto nodes = engine::fetch_nodes(call.cluster)) {
-    for (const model::NodeRecord* node : nodes->records) {
-      const auto event = view::present_event(*node);
-      if (event && names.contains(node->name()) && event->since <= until && list.size() < kMostEvents)
-        list.push_back(node_event_json(*event));
-    }
-  }
+  for (const view::NodeEvent& event : events_of_nodes(call.cluster, names, from, until))
+    if (list.size() < kMostEvents) list.push_back(node_event_json(event));
   api::QueryAccountingRequest query;
   query.mutable_filter()->set_all_states(true);
   for (const std::string& name : names) query.mutable_filter()->add_nodes(name);
@@ -143,20 +138,14 @@ Json events_around(Call& call, const model::JobRecord& job, int64_t now) {
 }  // namespace
 
 Json node_event_json(const view::NodeEvent& event) {
-  return {{"node", event.node},
-          {"state", event.state},
-          {"reason", text::printable(event.reason)},
-          {"time", event.since},
-          {"user", view::user_name_of(event.uid)},
+  return {{"node", event.node},  {"state", event.state}, {"reason", text::printable(event.reason)},
+          {"time", event.since}, {"end", event.until},   {"user", view::user_name_of(event.uid)},
           {"job_id", 0}};
 }
 
 Json failed_node_json(const model::JobRecord& job) {
-  return {{"node", job.node_list()},
-          {"state", view::state_text(job)},
-          {"reason", ""},
-          {"time", job.end_time()},
-          {"user", ""},
+  return {{"node", job.node_list()}, {"state", view::state_text(job)}, {"reason", ""},
+          {"time", job.end_time()},  {"end", job.end_time()},          {"user", ""},
           {"job_id", job.job_id()}};
 }
 

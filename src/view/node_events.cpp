@@ -9,7 +9,11 @@ std::optional<NodeEvent> present_event(const model::NodeRecord& node) {
   const char* const state = node.state() == model::NODE_DRAIN  ? "DRAIN"
                             : node.state() == model::NODE_FAIL ? "FAIL"
                                                                : "DOWN";
-  return NodeEvent{node.name(), state, node.reason(), node.reason_time(), node.reason_uid()};
+  return NodeEvent{.node = node.name(),
+                   .state = state,
+                   .reason = node.reason(),
+                   .since = node.reason_time(),
+                   .uid = node.reason_uid()};
 }
 
 }  // namespace minke::view

@@ -16,6 +16,7 @@ struct NodeEvent {
   std::string state;   // DOWN, DRAIN, FAIL
   std::string reason;  // as it was given
   int64_t since = 0;   // s since the epoch
+  int64_t until = 0;   // 0: it lasts
   uint32_t uid = 0;    // who said so
 };
 

@@ -35,6 +35,7 @@ export const adminTexts = {
   "did.cancel": ["cancelled job {to} of {more}", "a annulé la tâche {to} de {more}"],
   "did.portal": ["{to} ({more})", "{to} ({more})"],
   "did.node_down": ["node {to} is down: {more}", "le nœud {to} est hors service : {more}"],
+  "did.accounts": ["{to} {more}", "{to} {more}"],
   "did.node_drain": ["node {to} drains: {more}", "le nœud {to} se vide : {more}"],
   "did.node_fail": ["node {to} fails: {more}", "le nœud {to} est défaillant : {more}"],
 
