@@ -306,6 +306,28 @@ def test_accounts_and_shares_are_what_sacctmgr_and_sshare_show(login, slurm):
         portal.close()
 
 
+def test_what_happened_to_nodes_is_what_sacctmgr_lists(login, slurm):
+    for words in (("state=drain", "reason=fan | <b>"), ("state=resume",)):
+        assert slurm.command("scontrol", "update", "nodename=n4", *words).returncode == 0, words
+    columns = ("format=NodeName,State,TimeStart,TimeEnd,Reason", "nodes=n4")
+
+    def told():
+        """slurmdbd hears of it a little later."""
+        lines = login.run("sacctmgr", "-n", "-P", "show", "event", *columns, check=0).stdout.splitlines()
+        return [line.split("|", 4) for line in lines if "fan" in line and "Unknown" not in line]
+    poll(told, 60, what="the event in slurmdbd")
+    portal = Portal(login)
+    try:
+        event, = [one for one in portal.program("/api/v1/node_events?node=n4")["events"] if "fan" in one["reason"]]
+        shown = lambda seconds: time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
+        assert [["n4", "DRAIN", shown(event["time"]), shown(event["end"]), event["reason"]]] == told()
+        lines = portal.program("/api/v1/log")["lines"]
+        assert any(line["what"] == "accounts" and line["to"].startswith("Add Accounts") for line in lines)
+        assert any(line["what"] == "node_drain" and line["to"] == "n4" for line in lines)
+    finally:
+        portal.close()
+
+
 def test_env_adds_only_what_the_cluster_lacks(login):
     (login.bin / "seff").write_text("#!/bin/sh\necho \"the cluster's own\"\n")
     (login.bin / "seff").chmod(0o755)

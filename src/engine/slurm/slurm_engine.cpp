@@ -11,6 +11,7 @@
 #include "api/accounts.pb.h"
 #include "api/actions.pb.h"
 #include "api/explanation.pb.h"
+#include "api/history.pb.h"
 #include "api/jobs.pb.h"
 #include "api/machine.pb.h"
 #include "api/measurements.pb.h"
@@ -22,10 +23,12 @@
 #include "engine/slurm/show_lines.h"
 #include "engine/slurm/shown_machine.h"
 #include "engine/slurm/told_accounts.h"
+#include "engine/slurm/told_history.h"
 #include "model/cluster.pb.h"
 #include "os/files.h"
 #include "text/duration.h"
 #include "text/number.h"
+#include "text/timestamp.h"
 
 namespace minke::engine::slurm {
 namespace {
@@ -36,6 +39,7 @@ using Milliseconds = SharedAnswers::Milliseconds;
 constexpr int kRecordsInPart = 500;
 constexpr size_t kLongestPing = 500;
 constexpr size_t kMostAccountLines = 500'000;
+constexpr int64_t kFirstDay = 86400;  // s since the epoch; Slurm takes 0 for no time
 constexpr size_t kLongestConfiguration = size_t{16} << 20;
 constexpr Milliseconds kConfigurationDoes = 10min;
 constexpr Milliseconds kHistoryDoes = 6h;
@@ -308,6 +312,33 @@ Result<api::LicensesReply> SlurmEngine::licenses() {
       if (!one.name().empty()) *reply.add_licenses() = std::move(one);
     });
   });
+}
+
+Result<api::HistoryReply> SlurmEngine::history(const api::QueryHistoryRequest& request) {
+  const auto known = configuration();
+  if (!known) return failure(known.error());
+  const auto question = [&](const char* entity) {
+    Words words = {"sacctmgr", "show", entity, "where",
+                   "start=" + text::format_time(std::max<int64_t>(request.from(), kFirstDay))};
+    if (request.until() != 0) words.push_back("end=" + text::format_time(request.until()));
+    return words;
+  };
+  api::HistoryReply reply;
+  reply.set_now(std::time(nullptr));
+  if (request.node_events()) {
+    Words words = question("event");
+    words.push_back("cluster=" + setting(*known, "ClusterName"));  // accounts are those of all clusters
+    if (!request.node_list().empty()) words.push_back("nodes=" + request.node_list());
+    const auto lines = told(std::move(words), kEventColumns);
+    if (!lines) return failure(lines.error());
+    add_events(*lines, reply);
+  }
+  if (request.transactions()) {
+    const auto lines = told(question("transaction"), kTransactionColumns);
+    if (!lines) return failure(lines.error());
+    add_transactions(*lines, reply);
+  }
+  return reply;
 }
 
 // What is not done yet, or not by this engine.

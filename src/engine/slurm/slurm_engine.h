@@ -29,7 +29,10 @@ struct WorldRecords;
 
 namespace minke::engine::slurm {
 
-class SlurmEngine final : public Engine, public ExplanationAbility, public MeasurementAbility {
+class SlurmEngine final : public Engine,
+                          public ExplanationAbility,
+                          public HistoryAbility,
+                          public MeasurementAbility {
  public:
   // `period`: for how long an answer does while slurmctld is not busy.
   SlurmEngine(Place place, std::chrono::seconds period);
@@ -93,10 +96,13 @@ class SlurmEngine final : public Engine, public ExplanationAbility, public Measu
   Status release_again(const std::set<uint32_t>& jobs);
 
   Result<ExplanationAbility*> explanations() override { return this; }
+  Result<HistoryAbility*> past() override { return this; }
   Result<MeasurementAbility*> measurements() override { return this; }
   Result<AdministrationAbility*> administration() override;
 
   Result<api::ExplainJobReply> explain(const api::ExplainJobRequest& request) override;
+
+  Result<api::HistoryReply> history(const api::QueryHistoryRequest& request) override;
 
   Result<api::MeasurementsReply> measured(const api::QueryMeasurementsRequest& request) override;
   Result<api::StepUsageReply> step_usage(const api::QueryStepUsageRequest& request) override;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "api/accounts.pb.h"
+#include "engine/slurm/told_fields.h"
 #include "model/accounts.pb.h"
 #include "text/duration.h"
 #include "text/memory.h"
@@ -36,21 +37,6 @@ using model::QosRecord;
 constexpr uint32_t kSharesOfParent = 0x7fffffff;
 constexpr uint32_t kRoot = 1, kNormal = 1;
 constexpr double kSecondsPerMinute = 60;
-
-// The fields of a line, by their column; the last one has the rest of it. Empty: there are too few.
-using Fields = std::map<std::string_view, std::string_view>;
-Fields fields_of(std::string_view line, std::string_view columns) {
-  Fields fields;
-  const auto names = text::split(columns, ',');
-  for (size_t i = 0; i < names.size(); ++i) {
-    const bool is_last = i + 1 == names.size();
-    const size_t end = is_last ? line.size() : line.find('|');
-    if (end == std::string_view::npos) return {};
-    fields[names[i]] = line.substr(0, end);
-    line.remove_prefix(std::min(line.size(), end + 1));
-  }
-  return fields;
-}
 
 std::optional<uint32_t> number_of(std::string_view text) {
   const auto value = text::parse_unsigned(text, 0xffffffff);
@@ -117,7 +103,7 @@ constexpr TresColumn kTres[] = {
     {"MinTRES", &Limits::mutable_min_tres},
 };
 
-void set_limits(const Fields& fields, Limits& limits) {
+void set_limits(const ToldFields& fields, Limits& limits) {
   const auto told = [&](const char* name) {
     const auto found = fields.find(name);
     return found == fields.end() ? std::string_view() : found->second;
@@ -147,7 +133,7 @@ bool is_root(const AssociationRecord& one) {
 std::vector<AssociationRecord> associations_of(const std::vector<std::string>& lines) {
   std::vector<AssociationRecord> all;
   for (const std::string& line : lines) {
-    const Fields fields = fields_of(line, kAssociationColumns);
+    const ToldFields fields = told_fields(line, kAssociationColumns);
     const auto id = fields.empty() ? std::nullopt : number_of(fields.at("ID"));
     if (!id || fields.at("Account").empty()) continue;
     AssociationRecord& one = all.emplace_back();
@@ -209,7 +195,7 @@ void add_users(const std::vector<std::string>& lines, api::AccountsReply& reply)
     users[name].set_default_account(accounts.front());
   }
   for (const std::string& line : lines) {
-    const Fields fields = fields_of(line, kUserColumns);
+    const ToldFields fields = told_fields(line, kUserColumns);
     const auto user = fields.empty() ? users.end() : users.find(std::string(fields.at("User")));
     if (user == users.end()) continue;
     user->second.set_admin_level(level_of(fields.at("AdminLevel")));
@@ -225,7 +211,7 @@ void add_names(const std::vector<std::string>& lines, api::AccountsReply& reply)
   for (const AssociationRecord& one : reply.associations())
     if (one.user().empty()) accounts[one.account()].set_name(one.account());
   for (const std::string& line : lines) {
-    const Fields fields = fields_of(line, kAccountColumns);
+    const ToldFields fields = told_fields(line, kAccountColumns);
     const auto account = fields.empty() ? accounts.end() : accounts.find(std::string(fields.at("Account")));
     if (account == accounts.end()) continue;
     account->second.set_description(std::string(fields.at("Description")));
@@ -237,7 +223,7 @@ void add_names(const std::vector<std::string>& lines, api::AccountsReply& reply)
 
 void add_qos(const std::vector<std::string>& lines, api::AccountsReply& reply) {
   for (const std::string& line : lines) {
-    const Fields fields = fields_of(line, kQosColumns);
+    const ToldFields fields = told_fields(line, kQosColumns);
     const auto id = fields.empty() ? std::nullopt : number_of(fields.at("ID"));
     if (!id || fields.at("Name").empty()) continue;
     QosRecord& one = *reply.add_qos();
@@ -267,9 +253,9 @@ void add_accounts(const ToldAccounts& told, api::AccountsReply& reply) {
 
 void add_shares(const std::vector<std::string>& lines, api::AccountsReply& reply) {
   using Key = std::tuple<std::string, std::string, std::string>;
-  std::map<Key, Fields> told;
+  std::map<Key, ToldFields> told;
   for (const std::string& line : lines) {
-    Fields fields = fields_of(line, kShareColumns);
+    ToldFields fields = told_fields(line, kShareColumns);
     if (fields.empty()) continue;
     Key key{text::trim(fields.at("Account")), fields.at("User"), fields.at("Partition")};
     told.emplace(std::move(key), std::move(fields));
