@@ -86,7 +86,9 @@ Step waiting_step() {
           .what = "waiting jobs, with their order, holds, dependencies and numbers",
           .why = "nobody submits again",
           .checked = "each is in Slurm's queue",
-          .undone = "Slurm is closed; what it has started of them is noted, so that it does not run twice",
+          .undone =
+              "Slurm is closed; what it has started of them, or users have cancelled there, is noted, so "
+              "that it does not run again",
           .action = "waiting",
           .capture = "date +%FT%T; grep -x 'FirstJobId=[0-9]*' /etc/slurm/slurm.conf",
           .undo = R"sh(
@@ -101,6 +103,8 @@ sacct -n -P -a -X -S "$since" -o JobID,State >"$home/grow/seen" || die "slurmdbd
 new=$(awk -F'[|_]' -v first="$first" '$1 + 0 >= first + 0 { print $1 }' "$home/grow/seen" | sort -u | wc -l)
 [ "$new" = 0 ] || [ "$discard" = yes ] ||
   die "$new jobs were submitted to Slurm since; Minke knows nothing of them: minke grow shrink keeps them, undo --discard does not"
+# Those that were cancelled before they could have started are shown by their state alone.
+sacct -n -P -a -X -S "$since" -E now -s CA -o JobID,State | sed 's/%[0-9]*\]/]/' >>"$home/grow/seen" || exit 1
 awk -F'|' -v first="$first" '$1 + 0 < first + 0 && $2 !~ /^PENDING/ { print $1 }' "$home/grow/seen" | sort -u >"$home/grow/started.new" &&
   sync "$home/grow/started.new" && mv "$home/grow/started.new" "$home/grow/started")sh",
           .seconds = 0};

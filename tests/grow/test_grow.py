@@ -37,7 +37,8 @@ def queue(head, command="squeue", format="%i|%j|%u|%a|%r") -> list[str]:
 
 def submitted(head) -> None:
     head.run(SUBMIT, user="alice")
-    head.run("cd; minke sbatch -J fail --wrap 'exit 3'; minke sbatch --hold -L matlab:2 -J licensed --wrap true", user="bob")
+    head.run("cd; minke sbatch -J fail --wrap 'exit 3'; minke sbatch --hold -L matlab:2 -J licensed --wrap true; "
+             "minke sbatch --begin=now+1hour -J dropped --wrap true", user="bob")
     head.until("[ $(minke sacct -a -X -n -S 2020-01-01 -E now -s CD,F | wc -l) = 4 ]")
 
 
@@ -104,6 +105,7 @@ def test_all_that_minke_knew_is_in_slurm_and_jobs_run_on_all_hosts(machines, bef
         # The held one runs under its number, and then the one that waits for it.
         head.run("scontrol release 4", user="alice")
         head.until("[ \"$(sacct -n -X -P -j 5 -o State)\" = COMPLETED ]")
+        head.run("scancel -n dropped", user="bob")
     assert "cluster lab runs Slurm" in head.run("minke doctor")
     assert "minke grow confirm keeps it" in head.run("minke grow status")
 
@@ -202,8 +204,8 @@ def test_undo_gives_back_what_was_there_and_nothing_runs_twice(machines, before)
         assert machines[name].run(PRINT) == files, name
         assert not machines[name].run("for name in slurm munged mariadbd; do pgrep -l $name; done", code=None), name
         assert machines[name].run(AGENTS, code=1) == "0\n", name
-    # 4 ran in Slurm, and 5 after it.
-    waiting = [line for line in before["queue"] if not CARRIES_WAITING or line.split("|")[0] not in ("4", "5")]
+    # 4 ran in Slurm, and 5 after it; one was cancelled there.
+    waiting = [line for line in before["queue"] if not CARRIES_WAITING or line.split("|")[0] not in ("4", "5") and "|dropped|" not in line]
     assert queue(head, "minke squeue") == waiting
     head.run("cd; minke sbatch --wrap true", user="alice")
     head.until("[ -z \"$(minke squeue -h -t R)\" ]")
