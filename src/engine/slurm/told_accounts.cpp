@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "accounts/account_book.h"
 #include "api/accounts.pb.h"
 #include "engine/slurm/told_fields.h"
 #include "model/accounts.pb.h"
@@ -34,8 +35,6 @@ using model::AssociationRecord;
 using model::Limits;
 using model::QosRecord;
 
-constexpr uint32_t kSharesOfParent = 0x7fffffff;
-constexpr uint32_t kRoot = 1, kNormal = 1;
 constexpr double kSecondsPerMinute = 60;
 
 std::optional<uint32_t> number_of(std::string_view text) {
@@ -142,7 +141,7 @@ std::vector<AssociationRecord> associations_of(const std::vector<std::string>& l
     one.set_user(std::string(fields.at("User")));
     one.set_partition(std::string(fields.at("Partition")));
     one.set_parent_account(std::string(fields.at("ParentName")));
-    one.set_shares(fields.at("Share") == "parent" ? kSharesOfParent
+    one.set_shares(fields.at("Share") == "parent" ? accounts::kSharesAsParent
                                                   : number_of(fields.at("Share")).value_or(1));
     one.set_default_qos(std::string(fields.at("DefaultQOS")));
     add_list(*one.mutable_qos(), fields.at("QOS"));
