@@ -82,6 +82,9 @@ class JobListing final : public ListingInPieces {
   void show(const Job& job) {
     if (!job.committed || !matcher_.touches(job)) return;
     any_selected_ = any_ = true;
+    if (job.ended()) known_.insert(job.id);
+    // Before its record is made: who asks for what runs does not pay for a long queue.
+    if (!state_shown(job.state, job.completing)) return;
     JobRecord& record = *reply<api::JobsReply>().add_jobs();
     if (brief_) {
       queries_.write_brief(job, record);
@@ -95,8 +98,7 @@ class JobListing final : public ListingInPieces {
       if (const auto expected = expected_starts_.find(job.id); expected != expected_starts_.end())
         record.set_start_time(expected->second);
     }
-    if (job.ended()) known_.insert(job.id);
-    if (!state_shown(record) || !matcher_.passes(record) || was_struck_out(record)) {
+    if (!matcher_.passes(record) || was_struck_out(record)) {
       reply<api::JobsReply>().mutable_jobs()->RemoveLast();
       return;
     }
@@ -107,10 +109,10 @@ class JobListing final : public ListingInPieces {
     added(record.ByteSizeLong());
   }
 
-  bool state_shown(const JobRecord& record) const {
+  bool state_shown(model::JobState state, bool completing) const {
     if (filter_.all_states()) return true;
-    if (!filter_.states().empty()) return matcher_.has_state(record.state());
-    return record.completing() || record.state() <= JOB_SUSPENDED;
+    if (!filter_.states().empty()) return matcher_.has_state(state);
+    return completing || state <= JOB_SUSPENDED;
   }
 
   bool wants_ended() const {
@@ -138,7 +140,7 @@ class JobListing final : public ListingInPieces {
       if (was_struck_out(record)) continue;
       *record.mutable_spec() = std::move(stored.spec);
       queries_.complete(record, nullptr);
-      if (!state_shown(record) || !matcher_.passes(record)) continue;
+      if (!state_shown(record.state(), record.completing()) || !matcher_.passes(record)) continue;
       added(record.ByteSizeLong());
       *reply<api::JobsReply>().add_jobs() = std::move(record);
     }
