@@ -203,7 +203,7 @@ Json shares_json(engine::Engine& cluster, const std::string& user) {
 }
 
 using Ordered = std::vector<const model::JobRecord*>;
-constexpr size_t kMostRows = 200;
+constexpr size_t kMostRows = 50;  // of a list on the home page, which names how many more there are
 
 // The rows of the first jobs of `all`, whose records are asked for again: with the forecast of each start.
 Result<Json> rows_with_forecast(Call& call, Ordered all) {

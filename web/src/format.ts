@@ -1,8 +1,9 @@
 // Numbers, times and texts of others as people read them. Nothing here makes HTML.
+import { dateFormat, numberFormat } from "./formats";
 import { language, t } from "./language.svelte";
 
 export function number(value: number, digits = 0): string {
-  return new Intl.NumberFormat(language(), { maximumFractionDigits: digits }).format(value);
+  return numberFormat(language(), { maximumFractionDigits: digits }).format(value);
 }
 
 export function bytes(value: number): string {
@@ -31,7 +32,7 @@ export function limit(minutes: number | null): string {
 export function moment(time: number): string {
   if (!time) return "–";
   const date = new Date(time * 1000), isToday = new Date().toDateString() === date.toDateString();
-  return new Intl.DateTimeFormat(language(), isToday ? { timeStyle: "medium" } : { dateStyle: "medium", timeStyle: "short" }).format(date);
+  return dateFormat(language(), isToday ? { timeStyle: "medium" } : { dateStyle: "medium", timeStyle: "short" }).format(date);
 }
 
 export function percent(value: number): string {
@@ -41,7 +42,7 @@ export function percent(value: number): string {
 /** A span as people say it: "3 h", "2 d 4 h". */
 export function span(seconds: number): string {
   const unit = (value: number, name: "day" | "hour" | "minute" | "second") =>
-    new Intl.NumberFormat(language(), { style: "unit", unit: name, unitDisplay: "short", maximumFractionDigits: 0 }).format(value);
+    numberFormat(language(), { style: "unit", unit: name, unitDisplay: "short", maximumFractionDigits: 0 }).format(value);
   if (seconds < 60) return unit(seconds, "second");
   if (seconds < 3600) return unit(Math.round(seconds / 60), "minute");
   if (seconds < 86400) {
@@ -53,12 +54,12 @@ export function span(seconds: number): string {
 }
 
 export function day(time: number): string {
-  return time ? new Intl.DateTimeFormat(language(), { dateStyle: "medium" }).format(new Date(time * 1000)) : "–";
+  return time ? dateFormat(language(), { dateStyle: "medium" }).format(new Date(time * 1000)) : "–";
 }
 
 /** A sum of money in what a site counts in. */
 export function money(value: number, currency: string, digits = 2): string {
-  const amount = new Intl.NumberFormat(language(), { minimumFractionDigits: 2, maximumFractionDigits: Math.max(2, digits) }).format(value);
+  const amount = numberFormat(language(), { minimumFractionDigits: 2, maximumFractionDigits: Math.max(2, digits) }).format(value);
   return language() === "fr" ? `${amount}\u00a0${currency}` : currency.length === 1 ? `${currency}${amount}` : `${amount}\u00a0${currency}`;
 }
 

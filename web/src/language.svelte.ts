@@ -1,4 +1,5 @@
 // The language that the pages speak, kept in the browser; and the functions that say something in it.
+import { numberFormat } from "./formats";
 import { type Key, texts } from "./texts";
 
 type Language = "en" | "fr";
@@ -30,7 +31,7 @@ export function t(key: Key, ...values: (string | number)[]): string {
 export function say(key: string, otherwise: string, numbers: Record<string, number> = {}, names: Record<string, string> = {}): string {
   const pair = (texts as Record<string, readonly [string, string]>)[key];
   if (!pair) return otherwise;
-  const format = new Intl.NumberFormat(spoken.language, { maximumFractionDigits: 1 });
+  const format = numberFormat(spoken.language, { maximumFractionDigits: 1 });
   return pair[spoken.language === "en" ? 0 : 1].replace(/\{(\w+)\}/g, (_, name: string) => names[name] ?? format.format(numbers[name] ?? 0));
 }
 
