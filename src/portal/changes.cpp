@@ -1,6 +1,7 @@
 #include "portal/changes.h"
 
 #include <algorithm>
+#include <ctime>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -31,6 +32,12 @@ uint64_t hash_of(const model::JobRecord& job) {
   return hash;
 }
 
+// When it was submitted, began or ended, whichever came last: s since the epoch.
+int64_t latest_time(const model::JobRecord& job) {
+  return std::max({job.submit_time(), job.state() == model::JOB_PENDING ? 0 : job.start_time(),
+                   job.state() >= model::JOB_COMPLETE ? job.end_time() : 0});
+}
+
 }  // namespace
 
 Changes::Changes(Queue& queue, Tell tell)
@@ -48,6 +55,7 @@ Changes::~Changes() {
 void Changes::set_listeners(size_t count) {
   {
     const std::lock_guard lock(mutex_);
+    if (listeners_ == 0 && count > 0) since_ = std::time(nullptr);
     listeners_ = count;
   }
   wake_.notify_all();
@@ -93,11 +101,12 @@ void Changes::tell_difference(const QueueNow& queue) {
   now.reserve(queue.jobs.size());
   nlohmann::ordered_json jobs = nlohmann::ordered_json::array();
   size_t changed = 0;
+  const bool is_first = !std::exchange(has_last_, true);
   for (const model::JobRecord* job : queue.jobs) {
     const uint64_t hash = hash_of(*job);
     now[job->job_id()] = hash;
     const auto before = last_.find(job->job_id());
-    if (before != last_.end() && before->second == hash) continue;
+    if (is_first ? latest_time(*job) < since_ : before != last_.end() && before->second == hash) continue;
     if (++changed <= kMostNamed)
       jobs.push_back({{"job_id", job->job_id()},
                       {"array_job_id", job->array_job_id()},
@@ -105,7 +114,7 @@ void Changes::tell_difference(const QueueNow& queue) {
   }
   for (const auto& [id, hash] : last_) changed += now.contains(id) ? 0 : 1;
   last_ = std::move(now);
-  if (!std::exchange(has_last_, true) || changed == 0) return;
+  if (changed == 0) return;
   tell_("jobs",
         nlohmann::ordered_json{{"now", queue.now}, {"changed", changed}, {"jobs", std::move(jobs)}}.dump());
 }

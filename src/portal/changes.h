@@ -2,6 +2,7 @@
 // thread sleeps for good while nobody does.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -30,7 +31,7 @@ class Changes {
 
  private:
   void follow();
-  // Compares with the last look, and tells the difference.
+  // Compares with the last look, and tells the difference. The first one tells what has happened since somebody looks.
   void tell_difference(const QueueNow& queue);
 
   Queue& queue_;
@@ -41,6 +42,7 @@ class Changes {
   bool ends_ = false, was_lost_ = false;
   std::unordered_map<uint32_t, uint64_t> last_;  // by job: a hash of what pages show
   bool has_last_ = false;
+  std::atomic<int64_t> since_ = 0;  // when the first of those who look came, s since the epoch
   std::thread thread_;
 };
 
