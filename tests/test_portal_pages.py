@@ -56,6 +56,7 @@ def test_a_person_looks_and_acts(cluster, packages):
         seen = json.loads(done.stdout)
         assert seen["said"] == [] and seen["dialogs"] == 0
         assert "token" not in seen["address"]
+        assert set(map(tuple, seen["asked"].values())) == {(1, 1)}, seen["asked"]
         assert seen["title"] == SHOWN and seen["made_of_names"] == 0
         assert seen["output"] == "<script>alert(2)</script>\n"
         assert seen["listed"] == [str(waiting), str(running)]
@@ -107,7 +108,7 @@ def test_what_goes_wrong_is_told_in_plain_words_and_passes(cluster, packages):
         assert seen["unknown"] == ["There is no job 999999", "There is no job <b>bold", "There is no node nosuch"]
         assert "NONSENSE" in seen["bad_filter"] and seen["filter_again"] == 0
         assert seen["lost"].startswith("The cluster does not answer: ") and seen["title_while_lost"] == "looked-at"
-        assert seen["away"].startswith("The portal does not answer.")
+        assert seen["away"].startswith("The portal does not answer.") and seen["program_came"] == "Compare"
         assert seen["where_again"] == f"/jobs/{job}"
         assert (seen["ended"], seen["state"]) == ("It has ended while you looked: cancelled.", "cancelled") and seen["can"] == "Requeue"
     finally:

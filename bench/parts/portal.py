@@ -61,13 +61,17 @@ class Portal:
 
 
 def first_load(portal: Portal) -> int:
-    """Bytes of the first page with all that it names, compressed; 0: this build has no pages."""
+    """Bytes of the first page with all that it and its programs name, the other pages' too, compressed; 0: this build has no pages."""
     try:
-        page = portal.get("/")
+        text = portal.get("/").decode()
     except RuntimeError:
         return 0
-    named = re.findall(r'(?:src|href)="(/[^"]+)"', page.decode())
-    return sum(len(portal.get(path, **{"Accept-Encoding": "gzip"})) for path in ["/", *named])
+    size, seen = len(portal.get("/", **{"Accept-Encoding": "gzip"})), set()
+    while named := set(re.findall(r"assets/[\w-]+\.(?:js|css)|icon\.svg", text)) - seen:
+        seen |= named
+        text = "".join(portal.get("/" + path).decode() for path in named)
+        size += sum(len(portal.get("/" + path, **{"Accept-Encoding": "gzip"})) for path in named)
+    return size
 
 
 def seconds_of(ask) -> float:

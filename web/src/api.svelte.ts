@@ -1,6 +1,7 @@
 // The one way to the server: requests with their errors, the session, and the stream of what changes.
 
 import { untrack } from "svelte";
+import { early, forget } from "./early";
 
 export type Job = {
   id: string; job_id: number; array_job_id: number; task: number | null; name: string; user: string; account: string;
@@ -42,13 +43,14 @@ async function send(method: string, path: string, body?: unknown): Promise<unkno
   if (body !== undefined) headers["Content-Type"] = "application/json";
   let answer: Response;
   try {
-    answer = await fetch(path, { method, headers, credentials: "same-origin", ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
+    answer = await ((method === "GET" && early(path)) || fetch(path, { method, headers, credentials: "same-origin", ...(body === undefined ? {} : { body: JSON.stringify(body) }) }));
   } catch {
     portal.isAway = true;
     throw new ApiError(0, "");
   }
   portal.isAway = false;
   if (answer.status === 401) {
+    forget();
     portal.session = null;
     portal.isOut = true;
   }
@@ -84,14 +86,6 @@ export async function enter(isFirst = true) {
     }
     await new Promise((again) => setTimeout(again, 3000));
   }
-}
-
-export function address(path: string, values: Record<string, string | number | undefined | null>): string {
-  const query = new URLSearchParams();
-  for (const [name, value] of Object.entries(values))
-    if (value !== undefined && value !== null && value !== "") query.set(name, String(value));
-  const text = query.toString();
-  return text ? `${path}?${text}` : path;
 }
 
 // ---- what changes ---------------------------------------------------------------------------------------------------

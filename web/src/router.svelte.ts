@@ -10,15 +10,6 @@ addEventListener("popstate", read);
 export const path = () => place.path;
 export const query = (name: string) => place.query.get(name) ?? "";
 
-/** A part of an address as it was meant; what cannot be read stays as it is. */
-export function decoded(part: string): string {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return part;
-  }
-}
-
 export function go(where: string) {
   history.pushState(null, "", where);
   read();

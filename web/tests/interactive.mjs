@@ -64,6 +64,7 @@ await page.waitForSelector("article.session .badge:has-text('Ended')");
 await page.click("article.session button:has-text('Forget')");
 await page.waitForSelector("article.session", { state: "detached" });
 await page.goto(`${origin}/sessions`);
+await page.waitForSelector("tbody tr");
 seen.sessions = await page.locator("tbody tr").count();
 await browser.close();
 console.log(JSON.stringify(seen));

@@ -31,6 +31,18 @@ await page.waitForSelector("table");
 seen.home_ms = Date.now() - begin;
 seen.address = page.url();
 
+// What is asked before the page's program is there is what the page asks: nothing is asked twice.
+seen.asked = {};
+for (const [path, first] of [["/", "/api/v1/home"], ["/jobs", "/api/v1/jobs"], [`/jobs/${running}`, `/api/v1/jobs/${running}`], ["/cluster", "/api/v1/cluster"]]) {
+  const asked = [];
+  const note = (request) => asked.push(new URL(request.url()).pathname);
+  page.on("request", note);
+  await page.goto(origin + path);
+  await page.waitForSelector("main table, main dl");
+  page.off("request", note);
+  seen.asked[path] = [asked.filter((one) => one === "/api/v1/session").length, asked.filter((one) => one === first).length];
+}
+
 // Names are texts.
 await page.goto(`${origin}/jobs/${running}`);
 await page.waitForSelector("h1 .badge");

@@ -55,6 +55,18 @@ await context.setOffline(false);
 await page.waitForSelector(".banner", { state: "detached" });
 await page.waitForSelector("h1 .badge.run");
 
+// A page's program cannot be had: another portal has come, say.
+await page.goto(origin);
+await page.waitForSelector("h1");
+await context.route("**/assets/Compare-*", (route) => route.abort());
+await page.click("nav a[href='/compare']");
+await page.waitForSelector(".banner");
+await context.unroute("**/assets/Compare-*");
+await page.waitForFunction(() => location.pathname === "/compare" && document.querySelector("h1")?.textContent !== "Home" && !document.querySelector(".banner"));
+seen.program_came = await page.textContent("h1");
+await page.goto(`${origin}/jobs/${job}`);
+await page.waitForSelector("h1 .badge.run");
+
 // The session ends in another page of the browser; somebody logs in there again.
 const other = await context.newPage();
 other.setDefaultTimeout(120000);
