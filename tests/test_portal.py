@@ -166,9 +166,11 @@ def test_changes_are_told_as_they_happen(cluster, portal):
 
 
 def test_every_answer_has_its_schema(cluster, portal):
+    ended = cluster.submit('for i in 1 2 3; do echo "{\\"step\\": $i, \\"loss\\": 0.$i, \\"timestamp\\": $((1795219200 + i))}"; done >metrics.jsonl')
+    cluster.wait_end(ended)
     job = cluster.submit("exec sleep 600", "--array=1-2")
     cluster.wait_state(f"{job}_1", "RUNNING")
-    cluster.wait_end(cluster.submit("true"))
+    waiting = cluster.submit("true", "--hold")
     described = portal.program("/openapi/v3")
     schemas = described["components"]["schemas"]
     types = {"string": str, "integer": int, "number": (int, float), "boolean": bool, "array": list, "object": dict}
@@ -183,7 +185,7 @@ def test_every_answer_has_its_schema(cluster, portal):
             for one in value:
                 check(one, schema["items"], where + "[]")
         if "properties" in schema:
-            assert set(value) == set(schema["properties"]), where
+            assert set(schema["required"]) <= set(value) <= set(schema["properties"]), where
             for name, one in value.items():
                 check(one, schema["properties"][name], f"{where}.{name}")
 
@@ -195,6 +197,14 @@ def test_every_answer_has_its_schema(cluster, portal):
         check(answer, methods["get"]["responses"]["200"]["content"]["application/json"]["schema"], path)
         asked += 1
     assert asked > 15
+    answer = portal.program(f"/api/v1/jobs/{ended}/metrics")
+    check(answer, {"$ref": "/metrics"}, "metrics")
+    curves = answer["metrics"]
+    assert [one["name"] for one in curves] == ["loss"] and len(curves[0]["curve"]) == len(curves[0]["times"])
+    for one, has in ((waiting, "waits_for"), (ended, "ended"), (job, "expected_end")):
+        answer = portal.program(f"/api/v1/jobs/{one}{'_1' if one == job else ''}/why")
+        check(answer, {"$ref": "/why"}, "why")
+        assert has in answer
 
 
 SLURM_PAGES = {"/slurm": ["jobs", "nodes", "partitions", "reservations", "licenses", "ping", "diag", "shares", "conf"],

@@ -1,8 +1,6 @@
 #include "portal/changes.h"
 
 #include <algorithm>
-#include <ctime>
-#include <functional>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -15,28 +13,7 @@
 namespace minke::portal {
 namespace {
 
-constexpr size_t kMostNamed = 200;
 constexpr std::chrono::milliseconds kPause{2000};
-
-uint64_t hash_of(const model::JobRecord& job) {
-  uint64_t hash = 0;
-  const auto add = [&hash](uint64_t value) { hash = (hash ^ value) * 0x9e3779b97f4a7c15 + (hash >> 29); };
-  add(static_cast<uint64_t>(job.state()) << 32 | static_cast<uint64_t>(job.reason()) << 1 |
-      static_cast<uint64_t>(job.completing()));
-  add(job.priority());
-  add(static_cast<uint64_t>(job.end_time()));
-  add(job.state() == model::JOB_PENDING ? 0 : static_cast<uint64_t>(job.start_time()));
-  add(job.time_limit_minutes());
-  for (const model::IndexRange& range : job.array_pending().ranges())
-    add(static_cast<uint64_t>(range.first()) << 32 | range.last());
-  return hash;
-}
-
-// When it was submitted, began or ended, whichever came last: s since the epoch.
-int64_t latest_time(const model::JobRecord& job) {
-  return std::max({job.submit_time(), job.state() == model::JOB_PENDING ? 0 : job.start_time(),
-                   job.state() >= model::JOB_COMPLETE ? job.end_time() : 0});
-}
 
 }  // namespace
 
@@ -55,7 +32,7 @@ Changes::~Changes() {
 void Changes::set_listeners(size_t count) {
   {
     const std::lock_guard lock(mutex_);
-    if (listeners_ == 0 && count > 0) since_ = std::time(nullptr);
+    if (listeners_ == 0 && count > 0) came_ = std::chrono::steady_clock::now();
     listeners_ = count;
   }
   wake_.notify_all();
@@ -66,11 +43,11 @@ void Changes::follow() {
   std::unique_lock lock(mutex_);
   while (!ends_) {
     if (listeners_ == 0) {
-      last_ = {};
-      has_last_ = false;
+      difference_ = {};
       wake_.wait(lock, [this] { return ends_ || listeners_ > 0; });
       continue;
     }
+    const auto came = came_;
     lock.unlock();
     std::chrono::milliseconds pause = kPause;
     const auto cluster = own.get();
@@ -84,7 +61,7 @@ void Changes::follow() {
     if (queue) {
       if (std::exchange(was_lost_, false)) tell_("found", "{}");
       pause = std::max(pause, 20 * (*queue)->cost);
-      tell_difference(**queue);
+      tell(**queue, came);
     } else {
       was_lost_ = true;
       tell_("lost", nlohmann::json{{"message", queue.error().message}}.dump(
@@ -96,27 +73,19 @@ void Changes::follow() {
   }
 }
 
-void Changes::tell_difference(const QueueNow& queue) {
-  std::unordered_map<uint32_t, uint64_t> now;
-  now.reserve(queue.jobs.size());
+void Changes::tell(const QueueNow& queue, std::chrono::steady_clock::time_point came) {
+  // The jobs' times are the cluster's, whose clock need not be this machine's.
+  const int64_t since = queue.now - std::chrono::ceil<std::chrono::seconds>(queue.fetched - came).count();
+  const QueueDifference::Changed changed = difference_.look(queue.jobs, since);
+  if (changed.count == 0) return;
   nlohmann::ordered_json jobs = nlohmann::ordered_json::array();
-  size_t changed = 0;
-  const bool is_first = !std::exchange(has_last_, true);
-  for (const model::JobRecord* job : queue.jobs) {
-    const uint64_t hash = hash_of(*job);
-    now[job->job_id()] = hash;
-    const auto before = last_.find(job->job_id());
-    if (is_first ? latest_time(*job) < since_ : before != last_.end() && before->second == hash) continue;
-    if (++changed <= kMostNamed)
-      jobs.push_back({{"job_id", job->job_id()},
-                      {"array_job_id", job->array_job_id()},
-                      {"state", view::state_text(*job)}});
-  }
-  for (const auto& [id, hash] : last_) changed += now.contains(id) ? 0 : 1;
-  last_ = std::move(now);
-  if (changed == 0) return;
+  for (const model::JobRecord* job : changed.named)
+    jobs.push_back({{"job_id", job->job_id()},
+                    {"array_job_id", job->array_job_id()},
+                    {"state", view::state_text(*job)}});
   tell_("jobs",
-        nlohmann::ordered_json{{"now", queue.now}, {"changed", changed}, {"jobs", std::move(jobs)}}.dump());
+        nlohmann::ordered_json{{"now", queue.now}, {"changed", changed.count}, {"jobs", std::move(jobs)}}
+            .dump());
 }
 
 }  // namespace minke::portal

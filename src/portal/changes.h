@@ -2,14 +2,15 @@
 // thread sleeps for good while nobody does.
 #pragma once
 
-#include <atomic>
+#include <chrono>
 #include <condition_variable>
-#include <cstdint>
+#include <cstddef>
 #include <functional>
 #include <mutex>
 #include <string>
 #include <thread>
-#include <unordered_map>
+
+#include "portal/queue_difference.h"
 
 namespace minke::portal {
 
@@ -31,8 +32,8 @@ class Changes {
 
  private:
   void follow();
-  // Compares with the last look, and tells the difference. The first one tells what has happened since somebody looks.
-  void tell_difference(const QueueNow& queue);
+  // `came`: when the first of those who look did. The first look tells what has happened since.
+  void tell(const QueueNow& queue, std::chrono::steady_clock::time_point came);
 
   Queue& queue_;
   const Tell tell_;
@@ -40,9 +41,8 @@ class Changes {
   std::condition_variable wake_;
   size_t listeners_ = 0;
   bool ends_ = false, was_lost_ = false;
-  std::unordered_map<uint32_t, uint64_t> last_;  // by job: a hash of what pages show
-  bool has_last_ = false;
-  std::atomic<int64_t> since_ = 0;  // when the first of those who look came, s since the epoch
+  std::chrono::steady_clock::time_point came_;
+  QueueDifference difference_;
   std::thread thread_;
 };
 

@@ -45,8 +45,11 @@ Json own_schemas() {
       Json& record = schemas[std::string(field.record)];
       if (record.is_null())
         record = {{"type", "object"}, {"properties", Json::object()}, {"required", Json::array()}};
-      record["properties"][std::string(field.field)] = type_of(field.type);
-      record["required"].push_back(field.field);
+      constexpr std::string_view kOptional = "optional ";
+      const bool is_optional = field.type.starts_with(kOptional);
+      record["properties"][std::string(field.field)] =
+          type_of(field.type.substr(is_optional ? kOptional.size() : 0));
+      if (!is_optional) record["required"].push_back(field.field);
     }
   return schemas;
 }
@@ -131,7 +134,7 @@ std::string openapi_document(int version) {
   view::describe_schemas(slurm, version);
   slurm.finish();
   Json schemas = own_schemas();
-  for (const char* open : {"why", "metrics", "openapi"}) schemas[open] = {{"type", "object"}};
+  schemas["openapi"] = {{"type", "object"}};
   const Json of_slurm = Json::parse(slurm.take());
   for (const auto& [name, schema] : of_slurm.items()) schemas[name] = schema;
   schemas[prefix + "openapi_resp"] = {{"type", "object"}};
