@@ -1,6 +1,8 @@
 """A cluster that has grown: what it knew before and knows after, and what its users run on it."""
 import pathlib
 
+import pytest
+
 import hosts
 from hosts import Host, Hosts
 
@@ -60,6 +62,27 @@ class Grown:
 
     def __getitem__(self, name: str) -> Host:
         return self.hosts[name]
+
+    def check_known(self) -> None:
+        """What was known before is known after, as the commands show it."""
+        assert len(self.before["squeue"]) == self.waiting and len(self.before["sacct"]) == 9
+        # The partitions were down while they were brought: until the scheduler has looked again, it says that.
+        self.after["squeue"] = [line.replace("|PartitionDown|", "|BeginTime|") for line in self.after["squeue"]]
+        for command, lines in self.before.items():
+            assert self.after[command] == lines, command
+        for whose, used in self.usage_before.items():
+            assert self.usage_after[whose] == pytest.approx(used, rel=0.02, abs=2), whose
+        assert "all equal" in self.head.run("minke grow check")
+
+    def check_held_jobs_run(self, count: int) -> None:
+        """Under their numbers, on the new machines."""
+        nodes = [("n1", "n2")[i % 2] for i in range(count)]
+        numbers = [line.split("|")[0] for line in self.before["squeue"] if "|held" in line][:count]
+        for number, node in zip(numbers, nodes):
+            self.head.run(f"scontrol update jobid={number} reqnodelist={node}; scontrol release {number}", user="alice")
+        for number in numbers:
+            assert self.ended(number) == "COMPLETED"
+        assert sorted(self.read("ran").splitlines()) == sorted(f"{number} {node}" for number, node in zip(numbers, nodes))
 
     def submit(self, script: str, *options: str, user: str = "alice") -> str:
         """The number of a job whose script the shared home directory has."""

@@ -18,21 +18,8 @@ def cluster(grown):
 
 def test_people_their_past_and_waiting_jobs_are_the_same_before_and_after(grown):
     """As the commands show them; the first test on this cluster."""
-    assert len(grown.before["squeue"]) == grown.waiting and len(grown.before["sacct"]) == 9
-    # The partitions were down while they were brought: until the scheduler has looked again, it says that.
-    grown.after["squeue"] = [line.replace("|PartitionDown|", "|BeginTime|") for line in grown.after["squeue"]]
-    for command, lines in grown.before.items():
-        assert grown.after[command] == lines, command
-    for whose, used in grown.usage_before.items():
-        assert grown.usage_after[whose] == pytest.approx(used, rel=0.02, abs=2), whose
-    assert "all equal" in grown.head.run("minke grow check")
-    # They run under their numbers, on the new machines.
-    numbers = [line.split("|")[0] for line in grown.before["squeue"] if "|held" in line][:6]
-    for number, node in zip(numbers, ("n1", "n2") * 3):
-        grown.head.run(f"scontrol update jobid={number} reqnodelist={node}; scontrol release {number}", user="alice")
-    for number in numbers:
-        assert grown.ended(number) == "COMPLETED"
-    assert sorted(grown.read("ran").splitlines()) == sorted(f"{number} {node}" for number, node in zip(numbers, ("n1", "n2") * 3))
+    grown.check_known()
+    grown.check_held_jobs_run(6)
     grown.clear()
 
 

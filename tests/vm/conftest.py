@@ -1,7 +1,7 @@
 """Tests in a virtual machine with Debian's own kernel: control groups of version 2, systemd, power cuts.
 
 Run by `./dev test --vm` alone, in two machines side by side, which the tests' groups name: emulated, a boot takes half
-a minute. What ends a machine's cluster comes last in its group.
+a minute. What ends a machine's cluster comes last in its group. Those of several machines have three, of their own (guests.py).
 """
 import os
 import pathlib

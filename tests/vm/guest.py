@@ -16,7 +16,8 @@ KERNEL_OPTIONS = ("root=/dev/nvme0n1 rw console=ttyS0 quiet panic=-1 audit=0 mit
 
 
 class Guest:
-    def __init__(self, image: pathlib.Path, directory: pathlib.Path, programs: dict[str, pathlib.Path]):
+    def __init__(self, image: pathlib.Path, directory: pathlib.Path, programs: dict[str, pathlib.Path], memory: int = 1024,
+                 processors: int = 2, kernel_options: str = "", devices: tuple[str, ...] = (), wait: bool = True):
         self.directory = directory
         directory.mkdir(parents=True, exist_ok=True)
         tree = directory / "tree"
@@ -30,20 +31,22 @@ class Guest:
         self.machine = subprocess.Popen(
             ["setpriv", "--pdeathsig", "KILL",  # it ends with the tests, however they end
              "qemu-system-x86_64", "-nodefaults", "-no-user-config", "-display", "none", "-machine", "q35",
-             "-accel", "tcg,thread=multi", "-cpu", CPU, "-smp", "2", "-m", "1024",
-             "-kernel", str(image / "vmlinuz"), "-append", KERNEL_OPTIONS, "-device", "nvme,id=disks,serial=disks",
+             "-accel", "tcg,thread=multi", "-cpu", CPU, "-smp", str(processors), "-m", str(memory),
+             "-kernel", str(image / "vmlinuz"), "-append", f"{KERNEL_OPTIONS} {kernel_options}",
+             "-device", "nvme,id=disks,serial=disks",
              "-drive", f"file={image}/disk.ext4,if=none,id=root,format=raw,snapshot=on",
              "-device", "nvme-ns,drive=root,bus=disks,nsid=1",
              "-drive", f"file={directory}/minke.ext4,if=none,id=minke,format=raw,readonly=on",
              "-device", "nvme-ns,drive=minke,bus=disks,nsid=2",
              "-device", "virtio-serial", "-chardev", f"socket,id=agent,path={directory}/agent,server=on,wait=off",
              "-device", "virtserialport,chardev=agent,name=agent", "-device", "virtio-rng-pci",
-             "-serial", f"file:{self.console}",
+             *devices, "-serial", f"file:{self.console}",
              "-qmp", f"unix:{directory}/qmp,server=on,wait=off"],
             stdin=subprocess.DEVNULL, stdout=(directory / "qemu.log").open("w"), stderr=subprocess.STDOUT)
         self._agent = self._connect("agent")
         self._unread = b""
-        self.wait_ready()
+        if wait:
+            self.wait_ready()
 
     def _connect(self, name: str) -> socket.socket:
         end = time.monotonic() + 30
@@ -95,16 +98,21 @@ class Guest:
                         f"output=$({script}\n) && echo \"$output\" && exit 0\nsleep 0.2\ndone\n"
                         "echo it did not come true; echo \"$output\"; exit 1", seconds=seconds + 300)
 
-    def cut_power(self) -> None:
-        """As when the plug is pulled; the machine starts again."""
+    def control(self, *commands: str) -> None:
+        """Says them to qemu, as QMP has them: names, or names with their arguments."""
         with self._connect("qmp") as control:
             stream = control.makefile("rw")
             stream.readline()
-            for command in ("qmp_capabilities", "system_reset"):
-                stream.write(f'{{"execute": "{command}"}}\n')
+            for command in ("qmp_capabilities", *commands):
+                name, _, arguments = command.partition(" ")
+                stream.write(f'{{"execute": "{name}", "arguments": {arguments or "{}"}}}\n')
                 stream.flush()
-                while '"return"' not in stream.readline():
-                    pass
+                while '"return"' not in (line := stream.readline()):
+                    assert '"error"' not in line, line
+
+    def cut_power(self) -> None:
+        """As when the plug is pulled; the machine starts again."""
+        self.control("system_reset")
         self._unread = b""
         self.wait_ready()
 

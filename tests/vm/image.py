@@ -1,9 +1,10 @@
-"""The disk of the virtual machine: a Debian with systemd, made once from the packages that apt is set up for.
+"""The disk of a virtual machine: a Debian with systemd, made once from the packages that apt is set up for.
 
 Kept in a directory of the build, under a name that follows from what it is made of, so that it is made again when
 that changes. Needs root, as mmdebstrap does where it may not map users; no network but apt's, no service, and it
 leaves nothing else behind.
 """
+import dataclasses
 import fcntl
 import hashlib
 import os
@@ -11,12 +12,12 @@ import pathlib
 import shutil
 import subprocess
 
+import debian_tree
+
 # The kernel has what it needs to mount its root file system: no first root in memory. Its package wants something that
 # makes one; tiny-initramfs is done at once.
-PACKAGES = ["systemd", "systemd-sysv", "dbus", "udev", "kmod", "procps", "linux-image-cloud-amd64", "tiny-initramfs",
-            "python3-minimal", "libpam-modules", "libpam-systemd", "util-linux", "iproute2", "openssh-server",
-            "openssh-client", "xfsprogs", "criu", "python3-numpy",
-            "squashfs-tools", "squashfuse", "fuse3"]
+BASE = ("systemd", "systemd-sysv", "dbus", "udev", "kmod", "procps", "linux-image-cloud-amd64", "tiny-initramfs",
+        "python3-minimal", "libpam-modules", "libpam-systemd", "util-linux", "iproute2", "openssh-server", "openssh-client")
 
 # Runs what the tests send, one script after the other, as root. Its pipe is a virtio port.
 AGENT = r"""#!/bin/bash
@@ -44,13 +45,29 @@ WantedBy=multi-user.target
 
 # What starts by itself and is of no use here; each costs an emulated machine seconds. The users' own systemd would be
 # started at each of their logins.
-MASKED = ["apt-daily.timer", "apt-daily-upgrade.timer", "dpkg-db-backup.timer", "e2scrub_all.timer", "fstrim.timer",
+MASKED = ("apt-daily.timer", "apt-daily-upgrade.timer", "dpkg-db-backup.timer", "e2scrub_all.timer", "fstrim.timer",
           "e2scrub_reap.service", "systemd-timesyncd.service", "getty@tty1.service", "serial-getty@ttyS0.service",
-          "systemd-update-utmp.service", "ssh.service", "user@.service", "modprobe@drm.service",
+          "systemd-update-utmp.service", "user@.service", "modprobe@drm.service",
           "modprobe@dm_mod.service", "modprobe@configfs.service", "modprobe@efi_pstore.service",
           "modprobe@fuse.service", "systemd-binfmt.service", "systemd-sysusers.service", "kmod-static-nodes.service",
           "systemd-journal-flush.service", "dev-hugepages.mount", "sys-kernel-debug.mount",
-          "sys-kernel-tracing.mount", "sys-kernel-config.mount"]
+          "sys-kernel-tracing.mount", "sys-kernel-config.mount")
+
+
+@dataclasses.dataclass(frozen=True)
+class Recipe:
+    """What is on the disk, beside BASE."""
+    name: str
+    suite: str
+    packages: tuple[str, ...]
+    disk: str  # its size
+    masked: tuple[str, ...] = ()
+    files: tuple[tuple[str, str], ...] = ()  # paths, and their text
+    script: str = ""  # of a shell, in the file system
+
+
+ONE_MACHINE = Recipe("image", "bookworm", ("xfsprogs", "criu", "python3-numpy", "squashfs-tools", "squashfuse", "fuse3"), "2G",
+                     masked=("ssh.service",))
 
 
 class Unavailable(Exception):
@@ -61,24 +78,24 @@ def needed_programs() -> list[str]:
     return [name for name in ("mmdebstrap", "mke2fs", "qemu-system-x86_64") if not shutil.which(name)]
 
 
-def make(directory: pathlib.Path) -> pathlib.Path:
+def make(directory: pathlib.Path, recipe: Recipe = ONE_MACHINE) -> pathlib.Path:
     """The directory of the image: disk.ext4, vmlinuz. Raises Unavailable with the reason. One makes it, others wait."""
     if missing := needed_programs():
         raise Unavailable(f"{', '.join(missing)} not installed")
     if os.geteuid() != 0:
         raise Unavailable("making the image needs root")
-    recipe = hashlib.sha256(pathlib.Path(__file__).read_bytes()).hexdigest()[:12]
-    image = directory / f"image-{recipe}"
+    sum_of = hashlib.sha256(pathlib.Path(__file__).read_bytes() + repr(recipe).encode()).hexdigest()[:12]
+    image = directory / f"{recipe.name}-{sum_of}"
     directory.mkdir(parents=True, exist_ok=True)
     with (directory / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not image.is_dir():
-            make_anew(directory, image)
+            make_anew(directory, image, recipe)
     return image
 
 
-def make_anew(directory: pathlib.Path, image: pathlib.Path) -> None:
-    for old in directory.glob("image-*"):
+def make_anew(directory: pathlib.Path, image: pathlib.Path, recipe: Recipe) -> None:
+    for old in directory.glob(f"{recipe.name}-*"):
         shutil.rmtree(old)
     made = directory / f"making-{os.getpid()}"
     shutil.rmtree(made, ignore_errors=True)
@@ -86,26 +103,30 @@ def make_anew(directory: pathlib.Path, image: pathlib.Path) -> None:
     try:
         root = made / "root"
         done = subprocess.run(["mmdebstrap", "--quiet", "--variant=minbase", "--mode=root",
-                               f"--include={','.join(PACKAGES)}", "--dpkgopt=force-unsafe-io",
+                               *(f"--aptopt={one.replace('=', ' ')}" for one in debian_tree.UNDATED),
+                               f"--include={','.join(BASE + recipe.packages)}", "--dpkgopt=force-unsafe-io",
                                *(f"--dpkgopt=path-exclude=/usr/share/{name}/*" for name in ("doc", "man", "locale")),
-                               "bookworm", str(root)],
+                               recipe.suite, str(root)],
                               stdin=subprocess.DEVNULL, capture_output=True, text=True)
         if done.returncode != 0:
             raise Unavailable("mmdebstrap: " + done.stderr.strip()[-400:])
-        configure(root)
+        configure(root, recipe)
         kernels = sorted((root / "boot").glob("vmlinuz-*"))
         if not kernels:
             raise Unavailable("there is no kernel among Debian's packages")
         shutil.copy(kernels[-1], made / "vmlinuz")
-        subprocess.run(["mke2fs", "-q", "-t", "ext4", "-L", "root", "-d", str(root), str(made / "disk.ext4"), "2G"],
+        subprocess.run(["mke2fs", "-q", "-t", "ext4", "-L", "root", "-d", str(root), str(made / "disk.ext4"), recipe.disk],
                        check=True)
         shutil.rmtree(root)
         made.rename(image)
+    except debian_tree.Unavailable as reason:
+        raise Unavailable(str(reason)) from None
     finally:
         shutil.rmtree(made, ignore_errors=True)
 
 
-def configure(root: pathlib.Path) -> None:
+def configure(root: pathlib.Path, recipe: Recipe) -> None:
+    debian_tree.mend_database_library(root)
     agent = root / "usr/local/sbin/agent"
     agent.write_text(AGENT)
     agent.chmod(0o755)
@@ -114,7 +135,7 @@ def configure(root: pathlib.Path) -> None:
     wants = units / "multi-user.target.wants"
     wants.mkdir(exist_ok=True)
     (wants / "agent.service").symlink_to("../agent.service")
-    for name in MASKED:
+    for name in MASKED + recipe.masked:
         (units / name).unlink(missing_ok=True)
         (units / name).symlink_to("/dev/null")
     (root / "etc/fstab").write_text("LABEL=root / ext4 rw,noatime 0 1\n"
@@ -127,5 +148,10 @@ def configure(root: pathlib.Path) -> None:
     (root / "etc/hostname").write_text("machine\n")
     (root / "etc/hosts").write_text("127.0.0.1 localhost machine\n")
     (root / "etc/machine-id").write_text("0123456789abcdef0123456789abcdef\n")  # without one, each boot is the first
+    for path, text in recipe.files:
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text)
+    if recipe.script:
+        subprocess.run(["chroot", str(root), "sh", "-ec", recipe.script], stdin=subprocess.DEVNULL, check=True)
     for cache in ("var/cache/apt", "var/lib/apt/lists"):
         shutil.rmtree(root / cache, ignore_errors=True)
