@@ -59,6 +59,8 @@ halt() {
   if has_systemd; then systemctl stop "$1" 2>/dev/null; else service "$1" stop >/dev/null 2>&1; gone "${2:-$1}"; fi
   ! process "${2:-$1}" || die "$1 does not end"
 }
+# Where systemd is, slurmd keeps a process in the control group of its jobs, which outlives it.
+end_scope() { ! has_systemd || process slurmd || systemctl stop '*slurmstepd.scope' 2>/dev/null || :; }
 # service_state NAME PROCESS: prints it, for put_back.
 service_state() {
   if has_systemd; then enabled=$(systemctl is-enabled "$1" 2>/dev/null); else enabled=; fi

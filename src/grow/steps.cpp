@@ -284,7 +284,7 @@ Step slurmd_step(const Machine& machine) {
               "until_true 60 up || die \"" +
               machine.name + " is $(sinfo -h -N -o '%T: %E' -n " + shell_quoted(machine.name) +
               " | head -n 1)\"",
-          .undo = "[ ! -e /usr/sbin/slurmd ] || put_back; rm -rf /var/lib/slurm/slurmd",
+          .undo = "[ ! -e /usr/sbin/slurmd ] || put_back; end_scope; rm -rf /var/lib/slurm/slurmd",
           .again = true};
 }
 

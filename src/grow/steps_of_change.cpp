@@ -112,7 +112,7 @@ Step halt_slurmd_step(const std::string& name, const std::string& host) {
           .why = "it belongs to the cluster no more",
           .checked = "it does not run",
           .undone = "it is started again",
-          .script = "halt slurmd; ! has_systemd || systemctl disable -q slurmd",
+          .script = "halt slurmd; ! has_systemd || systemctl disable -q slurmd; end_scope",
           .check = "! process slurmd",
           .undo = "start slurmd"};
 }

@@ -108,6 +108,7 @@ def test_services_are_systemds_and_stand_as_before_after_undo(systemd_machines):
     head.run("minke grow undo --discard")
     for machine in (head, node):
         assert services(machine) == before[machine.name]
+        machine.run("! pgrep -a slurm")  # nor the process that slurmd keeps in the control group of its jobs
     assert head.run("minke squeue -h") == ""
     for machine in (head, node):
         machine.run("! nft list table inet minke_offline; for one in /etc/systemd/system/minke-agent.service /etc/systemd/system/minke-proxy.service "
