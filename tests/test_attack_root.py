@@ -465,3 +465,122 @@ def test_a_slow_web_hook_delays_nobody_elses(hooking):
     bob.submit("true", "--mail-type=END", "--mail-user=chat@webhook")
     poll(lambda: "/bob" in [path for path, *_ in hooks.got], 60, "bob's web hook")
     named_hooks(alice)
+
+
+# ---- commands ------------------------------------------------------------------------------------------
+
+@pytest.fixture(scope="module")
+def commanding():
+    one = Shared(tables="[mail]\ncommands = true\nretry = 1\n")
+    yield one
+    one.close()
+
+
+def command(user, name: str, *words) -> None:
+    """Gives the user's command that name and these words."""
+    file = user.work / ".config" / "minke" / "commands.toml"
+    user.run("mkdir", "-p", file.parent, check=0)
+    user.python(f"import json; open({str(file)!r}, 'w').write({name!r} + ' = ' + json.dumps({[str(word) for word in words]!r}) + chr(10))")
+
+
+def became(machine, name: str, job: int) -> str:
+    def lines() -> list[str]:
+        return [line for line in (machine.home / "minked.log").read_text().splitlines()
+                if f"mail to {name}@command about job {job} " in line]
+    poll(lines, 60, "the log")
+    return lines()[0]
+
+
+LOOKS = """
+import json, os, sys
+status = dict(line.split(":", 1) for line in open("/proc/self/status"))
+json.dump({"uid": os.getresuid(), "gid": os.getresgid(), "groups": os.getgroups(), "caps": status["CapPrm"].strip() + status["CapAmb"].strip(),
+           "environment": dict(os.environ), "cwd": os.getcwd(),
+           "open": [os.readlink(f"/proc/self/fd/{fd}") for fd in (0, 1, 2)], "more": [fd for fd in range(3, 256) if os.path.exists(f"/proc/self/fd/{fd}")]},
+          open(sys.argv[1] + ".part", "w"))
+os.rename(sys.argv[1] + ".part", sys.argv[1])
+"""
+
+
+def test_a_command_is_its_owner_and_has_nothing_of_roots(commanding):
+    alice = commanding.alice
+    told = alice.work / "told.json"
+    command(alice, "look", "python3", "-c", LOOKS, told)
+    job = alice.submit("true", "--mail-type=END", "--mail-user=look@command")
+    assert became(commanding, "look", job).endswith(" was sent")
+    import json
+    seen = json.loads(told.read_text())
+    assert seen["uid"] == [alice.uid] * 3 and 0 not in seen["gid"] + seen["groups"] and set(seen["caps"]) == {"0"}
+    assert seen["open"] == ["/dev/null"] * 3 and len(seen["more"]) <= 1  # its own look at the directory
+    assert set(seen["environment"]) - {"LC_CTYPE"} == {"HOME", "USER", "LOGNAME", "SHELL", "PATH", "MINKE_HOME", "MINKE_JOB_ID", "MINKE_JOB_NAME",
+                                       "MINKE_JOB_STATE", "MINKE_JOB_EXIT_STATUS", "MINKE_EVENT", "MINKE_CLUSTER", "MINKE_TEXT"}
+    # The same name of another user is that user's own, who has none.
+    other = commanding.bob.submit("true", "--mail-type=END", "--mail-user=look@command")
+    assert "commands.toml cannot be read" in became(commanding, "look", other)
+
+
+HIDES = """
+import os, signal, sys, time
+for name in ("SIGTERM", "SIGHUP", "SIGINT"):
+    signal.signal(getattr(signal, name), signal.SIG_IGN)
+for _ in range(200):
+    try:
+        if os.fork() == 0:
+            os.setsid()
+            if os.fork() == 0:
+                break
+            os._exit(0)
+    except OSError:
+        break
+print("x" * 1000000, flush=True)
+while True:
+    time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("trick", ["forks and hides", "forks and ends", "stops itself", "ends its keeper", "reads a pipe"])
+def test_no_command_outlives_its_time(commanding, trick):
+    """Whatever it does, it ends with all that it started, and nobody else waits for it."""
+    alice, bob = commanding.alice, commanding.bob
+    mark = f"command-{os.getpid()}-{trick.replace(' ', '-')}"
+    words = {"forks and hides": ("python3", "-c", HIDES, mark),
+             "forks and ends": ("sh", "-c", f"setsid sh -c 'sleep 600; : {mark}' & exit 0"),
+             "stops itself": ("sh", "-c", f"kill -STOP $$; : {mark}"),
+             "ends its keeper": ("sh", "-c", f"kill -9 1; kill -STOP 1; kill -9 $PPID; sleep 600; : {mark}"),
+             "reads a pipe": ("cat", alice.work / mark)}[trick]
+    if trick == "reads a pipe":
+        alice.run("mkfifo", alice.work / mark, check=0)
+    command(alice, "trick", *words)
+    command(bob, "note", "touch", bob.work / mark)
+    job = alice.submit("true", "--mail-type=END", "--mail-user=trick@command")
+    bob.submit("true", "--mail-type=END", "--mail-user=note@command")
+    poll((bob.work / mark).exists, 60, "bob's command")
+    end = became(commanding, "trick", job)
+    assert end.endswith(" was sent") if trick == "forks and ends" else "was refused: it took too long" in end, end
+    left = lambda: [one for one in pathlib.Path("/proc").glob("[0-9]*/cmdline") if mark in read(one)]
+    poll(lambda: not left(), 10, "their end")
+    assert alice.run("srun", "echo", "served", check=0).stdout == "served\n"
+
+
+def read(path: pathlib.Path) -> str:
+    try:
+        return path.read_bytes().decode(errors="replace")
+    except OSError:
+        return ""
+
+
+@pytest.mark.parametrize("trick", ["a link to root's file", "a pipe", "an endless file"])
+def test_a_file_of_commands_reaches_none_of_roots(commanding, trick):
+    alice = commanding.alice
+    secret = commanding.directory / "roots-commands.toml"
+    secret.write_text(f'steal = ["touch", "{alice.work}/stolen"]\n')
+    secret.chmod(0o600)
+    command(alice, "steal", "true")
+    file = alice.work / ".config" / "minke" / "commands.toml"
+    alice.run("rm", file, check=0)
+    make = {"a link to root's file": ("ln", "-s", secret), "a pipe": ("mkfifo",), "an endless file": ("ln", "-s", "/dev/zero")}[trick]
+    alice.run(*make, file, check=0)
+    job = alice.submit("true", "--mail-type=END", "--mail-user=steal@command")
+    assert "was sent" not in became(commanding, "steal", job)
+    assert not (alice.work / "stolen").exists()
+    alice.run("rm", file, check=0)

@@ -434,7 +434,85 @@ def test_who_asks_for_a_web_hook_where_there_are_none_is_told(new_cluster, tmp_p
     assert "write --mail-user=NAME@webhook" in alone.run("sbatch", "--mail-type=END", "--wrap=true", check=0).stderr
 
 
+def with_commands(new_cluster, tmp_path, commands: str, more: str = ""):
+    """A cluster that runs its user's commands, with their file in a home of its own."""
+    file = tmp_path / ".config" / "minke" / "commands.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text(commands)
+    cluster = new_cluster("c", Machine(extra="[mail]\ncommands = true\nretry = 1\n" + more))
+    cluster.environment["HOME"] = str(tmp_path)
+    return cluster
+
+
+def script(path: pathlib.Path, text: str) -> pathlib.Path:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("#!/bin/bash\n" + text)
+    path.chmod(0o755)
+    return path
+
+
+def test_a_command_of_the_user_is_told(new_cluster, tmp_path):
+    """It gets its words as they stand in the file, and the job's facts as variables; no text of the job is a word of it."""
+    told = tmp_path / "told"
+    script(tmp_path / "bin" / "tell", f'{{ printf "%s\\n" "$@"; env | grep ^MINKE_ | sort; pwd; }} > {told}.part; mv {told}.part {told}\n')
+    cluster = with_commands(new_cluster, tmp_path, 'phone = ["~/bin/tell", "a b", "$(touch evil)", "; touch evil"]\n')
+    job = cluster.sbatch("--mail-type=FAIL", "--mail-user=phone@command", "--job-name=$(touch evil)`touch evil`", "--wrap=exit 3")
+    poll(told.exists, 30, "the command")
+    lines = told.read_text().splitlines()
+    assert lines[:3] == ["a b", "$(touch evil)", "; touch evil"] and lines[-1] == str(tmp_path)
+    facts = dict(line.split("=", 1) for line in lines if line.startswith("MINKE_"))
+    assert {key: facts[key] for key in ("MINKE_JOB_ID", "MINKE_JOB_NAME", "MINKE_JOB_STATE", "MINKE_JOB_EXIT_STATUS", "MINKE_EVENT")} == {
+        "MINKE_JOB_ID": str(job), "MINKE_JOB_NAME": "$(touch evil)`touch evil`", "MINKE_JOB_STATE": "FAILED",
+        "MINKE_JOB_EXIT_STATUS": "3", "MINKE_EVENT": "FAIL"}
+    assert facts["MINKE_TEXT"].startswith(f"Slurm Job_id={job} Name=") and facts["MINKE_TEXT"].endswith("ExitCode 3")
+    poll(lambda: f"mail to phone@command about job {job} was sent" in log(cluster), 30, "the log")
+    assert not list(tmp_path.rglob("evil"))
+
+
+@pytest.mark.parametrize("name, reason", [
+    ("gone", "/nonexist/tell cannot be run: No such file or directory"), ("plain", "cannot be run: Permission denied"),
+    ("fails", "it ended with code 3"), ("signal", "it ended with signal 9"), ("hangs", "it took too long, and was ended"),
+    ("other", 'commands.toml has no other = ["PROGRAM", "ARGUMENT", …]'),
+    ("line", 'commands.toml has no line = ["PROGRAM", "ARGUMENT", …]')])
+def test_commands_that_fail(new_cluster, tmp_path, name, reason):
+    """They are told in the log and not tried again. One that hangs ends; what it writes fills nothing."""
+    (tmp_path / "plain").touch()
+    pid = tmp_path / "pid"
+    script(tmp_path / "bin" / "hang", f"echo $$ > {pid}; exec yes\n")
+    cluster = with_commands(new_cluster, tmp_path, f"""gone = ["/nonexist/tell"]
+plain = ["~/plain"]
+fails = ["sh", "-c", "exit 3"]
+signal = ["sh", "-c", "kill -9 $$"]
+hangs = ["~/bin/hang"]
+line = "touch {tmp_path}/evil"
+""")
+    job = cluster.submit("true", "--mail-type=END", f"--mail-user={name}@command")
+    poll(lambda: f"mail to {name}@command about job {job} was refused: " in log(cluster), 60, "the log")
+    assert reason in log(cluster) and not (tmp_path / "evil").exists()
+    if name == "hangs":
+        process = pathlib.Path(f"/proc/{pid.read_text().strip()}/cmdline")
+        poll(lambda: not process.exists() or process.read_bytes() == b"", 10, "its end")  # nobody may have asked how it ended
+        assert (cluster.home / "minked.log").stat().st_size < 100_000
+
+
+def test_a_command_may_ask_for_another_try(new_cluster, tmp_path):
+    script(tmp_path / "bin" / "tell", "[ -e ~/tried ] || { touch ~/tried; exit 75; }\n")
+    cluster = with_commands(new_cluster, tmp_path, 'phone = ["~/bin/tell"]\n')
+    job = cluster.submit("true", "--mail-type=END", "--mail-user=phone@command")
+    poll(lambda: f"mail to phone@command about job {job} was sent" in log(cluster), 60, "the log")
+    assert "it ended with code 75" in log(cluster)
+
+
+def test_who_asks_for_a_command_where_there_are_none_is_told(new_cluster, tmp_path, post):
+    cluster = new_cluster("c", Machine(extra=mail(f"smtp://127.0.0.1:{post().port}")))
+    assert "nothing will be sent to phone@command: [mail] of minke.toml has no commands = true" in cluster.run(
+        "sbatch", "--mail-type=END", "--mail-user=phone@command", "--wrap=true", check=0).stderr
+    alone = with_commands(lambda _, machine: new_cluster("d", machine), tmp_path, "")
+    assert "write --mail-user=NAME@command" in alone.run("sbatch", "--mail-type=END", "--wrap=true", check=0).stderr
+
+
 @pytest.mark.parametrize("text, problem", [
+    ("commands = 'yes'", "true or false"), ("commands = false", "or webhooks or commands"),
     ("webhooks = 'https://a'", "a list of host names"), ("webhooks = ['any', 'a.org']", "stand alone"), ("webhooks = 'none'", "or webhooks"),
     ("server = 'smtp://a'\nprogram = '/b'", "program or server"), ("", "program or server"),
     ("server = 'http://a'", "smtp://HOST:PORT"), ("program = 'sendmail'", "absolute path"),

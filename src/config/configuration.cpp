@@ -90,9 +90,10 @@ void read_mail(Table& table, Configuration& config) {
   WebhookRules webhooks;
   table.texts("webhooks", [&](const std::string& word) { return add_webhook_rule(webhooks, word); });
   mail.webhooks = webhooks.reach != WebhookRules::Reach::kNone;
+  table.boolean("commands", [&](bool given) { mail.commands = given; });
   const bool has_both = !settings.program().empty() && !settings.server().empty();
-  if (table.finish() && (has_both || (!mail.webhooks && !mail.has_mail())))
-    table.fail(table.table(), "[mail]", "needs program or server, one of them, or webhooks");
+  if (table.finish() && (has_both || (!mail.webhooks && !mail.commands && !mail.has_mail())))
+    table.fail(table.table(), "[mail]", "needs program or server, one of them, or webhooks or commands");
   config.mail_domain = settings.domain();
   config.mail = std::move(mail);
 }

@@ -38,6 +38,7 @@ struct MailConfiguration {
   uint32_t retry_seconds = 60;  // before the second try; each further one waits twice as long
   uint32_t give_up_hours = 72;
   bool webhooks = false;  // whether messages go to web hooks at all; the mailer reads where to
+  bool commands = false;  // whether they go to users' own commands
 
   bool has_mail() const {
     return !settings.program().empty() || !settings.server().empty() || !settings.mail_program().empty();

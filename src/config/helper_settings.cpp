@@ -30,6 +30,7 @@ HelperSettings read_helper_settings(const std::string& path) {
   if (!parsed) return settings;
   settings.mail_run_as = parsed.table()["mail"]["run_as"].value_or(std::string());
   read_webhooks(parsed.table()["mail"]["webhooks"], settings.webhooks);
+  settings.mail_commands = parsed.table()["mail"]["commands"].value_or(false);
   settings.cache_quota =
       storage::parse_bytes(parsed.table()["storage"]["cache_quota"].value_or(std::string()));
   return settings;

@@ -10,8 +10,9 @@
 namespace minke::config {
 
 struct HelperSettings {
-  std::string mail_run_as;  // [mail] run_as: whose rights a mail program has; empty: nobody's
-  WebhookRules webhooks;    // [mail] webhooks: where the mailer may send to
+  std::string mail_run_as;     // [mail] run_as: whose rights a mail program has; empty: nobody's
+  WebhookRules webhooks;       // [mail] webhooks: where the mailer may send to
+  bool mail_commands = false;  // [mail] commands: whether it runs users' own commands
   uint64_t cache_quota =
       0;  // [storage] cache_quota: bytes of each user's in the cache of staged data; 0: none
 };

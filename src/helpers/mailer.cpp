@@ -18,8 +18,10 @@
 #include "engine/fetch.h"
 #include "engine/open.h"
 #include "environment/job_paths.h"
+#include "helpers/mail/by_owner.h"
 #include "helpers/mail/compose.h"
 #include "helpers/mail/mime.h"
+#include "helpers/mail/own_command.h"
 #include "helpers/mail/send.h"
 #include "helpers/mail/webhook.h"
 #include "helpers/programs.h"
@@ -143,13 +145,13 @@ void handle(const model::MailMessage& message, const model::MailSettings& settin
   report(message.id(), sender.send(*ready));
 }
 
-// The messages to web hooks, with what they say. They leave before mail does: their processes are copies of
-// this one, which has read no password of a mail server yet.
-std::vector<Webhook> webhooks_of(const model::MailBatch& batch, engine::Engine& cluster) {
-  std::vector<Webhook> hooks;
+// The messages to web hooks and commands, with what they say. They leave before mail does: their processes
+// are copies of this one, which has read no password of a mail server yet.
+std::vector<OwnMessage> own_messages_of(const model::MailBatch& batch, engine::Engine& cluster) {
+  std::vector<OwnMessage> own;
   for (const model::MailMessage& message : batch.messages()) {
-    const auto name = text::webhook_name(message.to());
-    if (!name) continue;
+    const auto hook = text::webhook_name(message.to()), command = text::command_name(message.to());
+    if (!hook && !command) continue;
     MailContents mail = contents_of(message, batch.settings());
     if (message.event() != model::MAIL_SUPPRESSED) {
       if (const Status found = find_job(cluster, mail); !found) {
@@ -157,9 +159,14 @@ std::vector<Webhook> webhooks_of(const model::MailBatch& batch, engine::Engine& 
         continue;
       }
     }
-    hooks.push_back({message.id(), message.uid(), message.gid(), *name, webhook_body(mail)});
+    OwnMessage one{message.id(), message.uid(), message.gid()};
+    one.way = hook ? OwnWay::kWebhook : OwnWay::kCommand;
+    one.name = hook ? *hook : *command;
+    if (hook) one.body = webhook_body(mail);
+    if (command) one.variables = command_variables(mail);
+    own.push_back(std::move(one));
   }
-  return hooks;
+  return own;
 }
 
 int send_mail(const model::MailBatch& batch, const config::HelperSettings& settings, bool shared,
@@ -176,7 +183,7 @@ int send_mail(const model::MailBatch& batch, const config::HelperSettings& setti
   }
   const auto sender = make_mail_sender(batch.settings(), rights);
   for (const model::MailMessage& message : batch.messages()) {
-    if (text::webhook_name(message.to())) continue;
+    if (text::webhook_name(message.to()) || text::command_name(message.to())) continue;
     if (problem) {
       report(message.id(), "later", header_text(problem->message));
     } else {
@@ -200,9 +207,9 @@ int mailer(const std::string& home, const std::string& configuration) {
   if (!cluster) return 1;
   const config::HelperSettings settings = config::read_helper_settings(configuration);
   const bool shared = os::is_shared(home);
-  WebhookSenders senders(settings.webhooks, shared,
-                         [](uint64_t id, const DeliveryOutcome& outcome) { report(id, outcome); });
-  senders.start(webhooks_of(batch, **cluster));
+  OwnSenders senders({settings.webhooks, settings.mail_commands, home, shared},
+                     [](uint64_t id, const DeliveryOutcome& outcome) { report(id, outcome); });
+  senders.start(own_messages_of(batch, **cluster));
   const int status = send_mail(batch, settings, shared, **cluster);
   senders.wait();
   return status;

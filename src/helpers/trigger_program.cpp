@@ -1,40 +1,19 @@
 // minke trigger-program: runs the program of a trigger as the user who set it, and ends it with everything
 // that it started if it takes longer than five minutes. The daemon starts it; one thread.
-#include <pwd.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <string>
 #include <vector>
 
 #include "helpers/programs.h"
+#include "helpers/user_environment.h"
 #include "os/capture.h"
-#include "os/minke_home.h"
 #include "os/user_files.h"
 
 namespace minke::helpers {
 namespace {
 
 constexpr int kMostSeconds = 5 * 60;
-
-// A user's program gets nothing of root's environment.
-void set_environment(uid_t uid, const std::string& home) {
-  std::string path = os::bin_path(home) + ":/usr/local/bin:/usr/bin:/bin";
-  if (::geteuid() == 0 && os::is_shared(home)) {
-    ::clearenv();
-    ::setenv("MINKE_HOME", home.c_str(), 1);
-    if (const passwd* user = ::getpwuid(uid)) {
-      ::setenv("HOME", user->pw_dir, 1);
-      ::setenv("USER", user->pw_name, 1);
-      ::setenv("LOGNAME", user->pw_name, 1);
-      ::setenv("SHELL", user->pw_shell, 1);
-    }
-  } else if (const char* before = std::getenv("PATH")) {
-    path = os::bin_path(home) + ":" + before;
-  }
-  ::setenv("PATH", path.c_str(), 1);
-}
 
 std::vector<std::string> words_of(const std::string& line) {
   std::vector<std::string> words;
@@ -53,7 +32,7 @@ int trigger_program_main(int argc, char** argv) {
   if (argc != 6) return 1;
   const auto uid = static_cast<uid_t>(std::strtoul(argv[1], nullptr, 10));
   const auto gid = static_cast<gid_t>(std::strtoul(argv[2], nullptr, 10));
-  set_environment(uid, argv[5]);
+  set_user_environment(uid, argv[5]);
   if (!os::become_user(uid, gid)) return 1;
   std::vector<std::string> words = words_of(argv[3]);
   words.emplace_back(argv[4]);

@@ -37,6 +37,11 @@ std::string shown(std::string_view address) {
   return out;
 }
 
+std::optional<std::string> name_at(std::string_view address, std::string_view host) {
+  if (!address.ends_with(host) || !is_mail_address(address)) return std::nullopt;
+  return std::string(address.substr(0, address.size() - host.size()));
+}
+
 }  // namespace
 
 bool is_mail_address(std::string_view address) {
@@ -64,9 +69,11 @@ Result<std::vector<std::string>> parse_mail_addresses(std::string_view list) {
 }
 
 std::optional<std::string> webhook_name(std::string_view address) {
-  constexpr std::string_view kHost = "@webhook";
-  if (!address.ends_with(kHost) || !is_mail_address(address)) return std::nullopt;
-  return std::string(address.substr(0, address.size() - kHost.size()));
+  return name_at(address, "@webhook");
+}
+
+std::optional<std::string> command_name(std::string_view address) {
+  return name_at(address, "@command");
 }
 
 std::vector<std::string> addresses_apart(const std::string& list) {
@@ -75,7 +82,7 @@ std::vector<std::string> addresses_apart(const std::string& list) {
   std::string mail;
   std::vector<std::string> apart;
   for (const std::string& one : *addresses) {
-    if (webhook_name(one)) {
+    if (webhook_name(one) || command_name(one)) {
       apart.push_back(one);
     } else {
       mail.append(mail.empty() ? "" : ",").append(one);

@@ -29,9 +29,13 @@ Result<std::vector<std::string>> parse_mail_addresses(std::string_view list);
 // "chat" of "chat@webhook": a web hook of the user's own, by its name (config/webhooks.h). Nothing for any
 // other address.
 std::optional<std::string> webhook_name(std::string_view address);
+// "phone" of "phone@command": a command of the user's own, by its name (config/own_commands.h). Nothing for
+// any other address.
+std::optional<std::string> command_name(std::string_view address);
 
-// The addresses of a list, as they are sent to apart: all mail addresses together, and each web hook by
-// itself, so that one that fails is tried again alone. A list that cannot be read comes back as it is.
+// The addresses of a list, as they are sent to apart: all mail addresses together, and each web hook and
+// command by itself, so that one that fails is tried again alone. A list that cannot be read comes back as it
+// is.
 std::vector<std::string> addresses_apart(const std::string& list);
 
 // Checks --mail-user: one line of at most 1024 bytes; no word may begin as an option, a command, a file or a

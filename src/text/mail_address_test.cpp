@@ -50,6 +50,10 @@ TEST(MailAddress, WebHooksAreSentToApart) {
   EXPECT_EQ(addresses_apart("me"), List{"me"});
   EXPECT_EQ(addresses_apart("me, you@x"), List{"me,you@x"});
   EXPECT_EQ(addresses_apart("a@webhook,me,b@webhook,you"), (List{"me,you", "a@webhook", "b@webhook"}));
+  EXPECT_EQ(addresses_apart("a@command,me,b@webhook"), (List{"me", "a@command", "b@webhook"}));
+  EXPECT_EQ(command_name("phone@command"), "phone");
+  for (const char* none : {"phone@webhook", "@command", "a|b@command", "../x@command", "x@command.org", ""})
+    EXPECT_FALSE(command_name(none)) << none;
   EXPECT_EQ(addresses_apart("a@webhook,b@webhook"), (List{"a@webhook", "b@webhook"}));
   EXPECT_EQ(addresses_apart("|x,a@webhook"), List{"|x,a@webhook"});
 }

@@ -1,23 +1,12 @@
 #include "helpers/mail/webhook.h"
 
-#include <fcntl.h>
-#include <pwd.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <chrono>
-#include <cstdio>
-#include <cstdlib>
-#include <map>
 #include <nlohmann/json.hpp>
-#include <utility>
 
 #include "helpers/mail/curl_library.h"
 #include "model/job_record.pb.h"
-#include "os/files.h"
 #include "os/public_address.h"
-#include "os/user_child.h"
 #include "text/printable.h"
 #include "text/state.h"
 #include "view/text.h"
@@ -25,39 +14,8 @@
 namespace minke::helpers {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-constexpr size_t kMostUsersAtOnce = 8;
-constexpr std::chrono::seconds kForOne{10}, kForAllOfAUser{20}, kForWriting{5};
-constexpr size_t kMostAnswerBytes = size_t{64} << 10, kMostFileBytes = size_t{64} << 10, kMostReason = 300;
-
-std::string_view event_name(model::MailEvent event) {
-  switch (event) {
-    case model::MAIL_BEGIN:
-      return "BEGIN";
-    case model::MAIL_END:
-      return "END";
-    case model::MAIL_FAIL:
-      return "FAIL";
-    case model::MAIL_REQUEUE:
-      return "REQUEUE";
-    case model::MAIL_TIME_LIMIT:
-      return "TIME_LIMIT";
-    case model::MAIL_INVALID_DEPEND:
-      return "INVALID_DEPEND";
-    default:
-      return "SUPPRESSED";
-  }
-}
-
-// The user's file of names. In a cluster of the user's own, HOME says where it is, as everywhere.
-Result<std::string> file_of(uid_t uid, bool shared) {
-  const char* own = shared ? nullptr : std::getenv("HOME");
-  const passwd* user = own == nullptr ? ::getpwuid(uid) : nullptr;
-  const std::string home = own != nullptr ? own : user != nullptr ? user->pw_dir : "";
-  if (home.empty()) return failure("there is no home of user " + std::to_string(uid));
-  return home + "/.config/minke/webhooks.toml";
-}
+constexpr long kSecondsForOne = 9, kSecondsToConnect = 5;
+constexpr size_t kMostAnswerBytes = size_t{64} << 10;
 
 #ifdef MINKE_HAS_CURL
 
@@ -110,8 +68,8 @@ DeliveryOutcome post(const std::string& address, const std::string& body, const 
   set(CURLOPT_PROXY, "");
   set(CURLOPT_NOSIGNAL, 1L);
   set(CURLOPT_USERAGENT, "minke");
-  set(CURLOPT_CONNECTTIMEOUT, static_cast<long>(kForOne.count()) / 2);
-  set(CURLOPT_TIMEOUT, static_cast<long>(kForOne.count()) - 1);
+  set(CURLOPT_CONNECTTIMEOUT, kSecondsToConnect);
+  set(CURLOPT_TIMEOUT, kSecondsForOne);
   set(CURLOPT_ERRORBUFFER, static_cast<char*>(problem));
   set(CURLOPT_OPENSOCKETFUNCTION, &open_socket);
   set(CURLOPT_OPENSOCKETDATA, static_cast<void*>(&posting));
@@ -136,23 +94,6 @@ DeliveryOutcome post(const std::string&, const std::string&, const config::Webho
 
 #endif
 
-// Runs with the owner's rights.
-DeliveryOutcome post_as_owner(const Webhook& hook, bool shared, const config::WebhookRules& rules) {
-  const auto refused = [](const Error& error) { return DeliveryOutcome{Delivery::kRefused, error.message}; };
-  const auto path = file_of(hook.uid, shared);
-  if (!path) return refused(path.error());
-  const auto file = os::read_file(*path, kMostFileBytes);
-  if (!file)
-    return refused(Error{0, "~/.config/minke/webhooks.toml cannot be read: " + file.error().message});
-  const auto address = config::webhook_address(*file, hook.name);
-  if (!address) return refused(address.error());
-  const auto host = config::webhook_host(*address);
-  if (!host) return refused(host.error());
-  if (!config::admits_host(rules, *host))
-    return {Delivery::kRefused, "[mail] webhooks does not name the host " + text::printable(*host)};
-  return post(*address, hook.body, rules);
-}
-
 }  // namespace
 
 std::string webhook_body(const MailContents& contents) {
@@ -160,7 +101,7 @@ std::string webhook_body(const MailContents& contents) {
   const std::string subject = mail_subject(contents);
   const nlohmann::json body = {{"text", subject},
                                {"content", subject},
-                               {"event", event_name(contents.message.event())},
+                               {"event", mail_event_name(contents.message.event())},
                                {"job", std::to_string(contents.message.job_id())},
                                {"name", view::job_name(job)},
                                {"state", text::job_state_name(job.state())},
@@ -170,65 +111,17 @@ std::string webhook_body(const MailContents& contents) {
   return body.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-WebhookSenders::WebhookSenders(config::WebhookRules rules, bool shared, Report report)
-    : rules_(std::move(rules)), shared_(shared), report_(std::move(report)) {}
-
-DeliveryOutcome WebhookSenders::send(const Webhook& hook) const {
-  if (rules_.reach == config::WebhookRules::Reach::kNone)
-    return {Delivery::kRefused, "[mail] of minke.toml has no webhooks"};
-  if (shared_ && hook.uid == 0) return {Delivery::kRefused, "root has no web hooks in a shared cluster"};
-  const auto done = os::run_in_child(os::rights_of(hook.uid, hook.gid), {.time = kForOne}, [&](int answer) {
-    if (!os::keep_only(answer)) return 1;
-    const DeliveryOutcome outcome = post_as_owner(hook, shared_, rules_);
-    const std::string said =
-        std::to_string(static_cast<int>(outcome.delivery)) + outcome.reason.substr(0, kMostReason);
-    return ::write(answer, said.data(), said.size()) == static_cast<ssize_t>(said.size()) ? 0 : 1;
-  });
-  if (!done)
-    return {Delivery::kLater, done.error().code == ETIMEDOUT ? "it took too long" : done.error().message};
-  const int delivery = done->said.empty() ? -1 : done->said.front() - '0';
-  if (done->exit_code != 0 || delivery < 0 || delivery > static_cast<int>(Delivery::kRefused))
-    return {Delivery::kLater, "its process ended too early"};
-  return {static_cast<Delivery>(delivery), text::printable(done->said.substr(1))};
-}
-
-// The messages of one user, in a process of root's.
-void WebhookSenders::send_all(const std::vector<Webhook>& hooks) const {
-  const auto deadline = Clock::now() + kForAllOfAUser - kForOne;
-  for (const Webhook& hook : hooks) {
-    if (Clock::now() < deadline) {
-      report_(hook.message, send(hook));
-    } else {
-      report_(hook.message, {Delivery::kLater, "the user's other web hooks took too long"});
-    }
-  }
-}
-
-void WebhookSenders::start(const std::vector<Webhook>& hooks) {
-  std::map<uid_t, std::vector<Webhook>> by_user;
-  for (const Webhook& hook : hooks) by_user[hook.uid].push_back(hook);
-  std::fflush(stdout);
-  for (const auto& [uid, theirs] : by_user) {
-    if (running_.size() == kMostUsersAtOnce) wait();
-    const pid_t pid = ::fork();
-    if (pid == 0) {
-      ::setpgid(0, 0);
-      send_all(theirs);
-      ::_exit(0);
-    }
-    if (pid > 0) {
-      running_.push_back(pid);
-      continue;
-    }
-    for (const Webhook& hook : theirs)
-      report_(hook.message, {Delivery::kLater, "there is no room for a process"});
-  }
-}
-
-void WebhookSenders::wait() {
-  const auto deadline = Clock::now() + kForAllOfAUser + kForWriting;
-  for (const pid_t pid : running_) (void)os::wait_or_kill(pid, deadline);  // unreported is tried again
-  running_.clear();
+DeliveryOutcome post_to_webhook(const OwnMessage& hook, bool shared, const config::WebhookRules& rules) {
+  const auto refused = [](const Error& error) { return DeliveryOutcome{Delivery::kRefused, error.message}; };
+  const auto file = read_own_file(hook.uid, shared, "webhooks.toml");
+  if (!file) return refused(file.error());
+  const auto address = config::webhook_address(*file, hook.name);
+  if (!address) return refused(address.error());
+  const auto host = config::webhook_host(*address);
+  if (!host) return refused(host.error());
+  if (!config::admits_host(rules, *host))
+    return {Delivery::kRefused, "[mail] webhooks does not name the host " + text::printable(*host)};
+  return post(*address, hook.body, rules);
 }
 
 }  // namespace minke::helpers

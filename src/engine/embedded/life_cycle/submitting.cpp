@@ -92,7 +92,9 @@ void note_unreachable(const std::vector<std::string>& addresses, const config::M
     if (text::webhook_name(one) && !mail.webhooks)
       answer.add_notes("nothing will be sent to " + one +
                        ": [mail] of minke.toml has no webhooks = \"public\"");
-    if (!text::webhook_name(one) && !mail.has_mail())
+    if (text::command_name(one) && !mail.commands)
+      answer.add_notes("nothing will be sent to " + one + ": [mail] of minke.toml has no commands = true");
+    if (!text::webhook_name(one) && !text::command_name(one) && !mail.has_mail())
       answer.add_notes("no mail will be sent to " + one +
                        ": [mail] of minke.toml has neither program nor server");
   }
@@ -453,7 +455,9 @@ void Submitting::add_notes(const Job& job, api::SubmitReply& answer) const {
     answer.add_notes("no mail will be sent: there is no [mail] in minke.toml");
   if (job.submission->mail_types != 0 && core_.mail->configured() && spec.mail_user().empty() &&
       !core_.config.mail->has_mail())
-    answer.add_notes("no mail will be sent: [mail] has webhooks alone; write --mail-user=NAME@webhook");
+    answer.add_notes(core_.config.mail->webhooks
+                         ? "no mail will be sent: [mail] has webhooks alone; write --mail-user=NAME@webhook"
+                         : "no mail will be sent: [mail] has commands alone; write --mail-user=NAME@command");
   if (job.submission->mail_types != 0 && core_.mail->configured() && !spec.mail_user().empty()) {
     const auto addresses = text::parse_mail_addresses(spec.mail_user());
     if (!addresses) answer.add_notes("no mail will be sent: " + addresses.error().message);
