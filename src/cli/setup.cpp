@@ -65,7 +65,7 @@ Status ask_all(SetupOptions& options, bool asks) {
   }
   if (!options.given_memory)
     options.memory_per_cpu = ask("4. How much memory for each processor has a job that names none?",
-                                 text::format_mib(share_of_memory()), asks);
+                                 config::memory_words(share_of_memory()), asks);
   if (!options.given_mail) answers.mail_server = ask("5. Which mail server? smtp://HOST:PORT", "", asks);
   if (options.users == "none") options.users.clear();
   if (answers.mail_server == "none") answers.mail_server.clear();

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "text/duration.h"
-#include "text/memory.h"
 #include "text/printable.h"
 
 namespace minke::config {
@@ -55,6 +54,10 @@ Status check_answers(const SetupAnswers& answers) {
   return {};
 }
 
+std::string memory_words(uint64_t mib) {
+  return mib % 1024 == 0 ? std::to_string(mib / 1024) + "G" : std::to_string(mib) + "M";
+}
+
 std::string setup_configuration(const SetupAnswers& answers) {
   std::string out =
       "# Written by minke setup. minke man minke.toml tells all keys; scontrol reconfigure reads it again.\n"
@@ -80,7 +83,7 @@ std::string setup_configuration(const SetupAnswers& answers) {
       "max_time = \"" +
       answers.max_time + "\"\n";
   if (answers.memory_per_cpu_mib > 0)
-    out += "default_mem_per_cpu = \"" + text::format_mib(answers.memory_per_cpu_mib) +
+    out += "default_mem_per_cpu = \"" + memory_words(answers.memory_per_cpu_mib) +
            "\"   # of jobs that ask for no memory\n";
   if (!answers.mail_server.empty())
     out += "\n[mail]\nserver = \"" + answers.mail_server + "\"\nfrom = \"" + answers.cluster + "@" +
@@ -112,7 +115,7 @@ std::string setup_message(const SetupAnswers& answers) {
       "A job that names no time ends after " +
       answers.default_time + "; the longest may take " + answers.max_time + ".\n";
   if (answers.memory_per_cpu_mib > 0)
-    out += "A job that names no memory has " + text::format_mib(answers.memory_per_cpu_mib) +
+    out += "A job that names no memory has " + memory_words(answers.memory_per_cpu_mib) +
            " for each processor.\n";
   if (answers.max_jobs > 0)
     out += "Each person runs " + std::to_string(answers.max_jobs) + " jobs at a time at most.\n";

@@ -25,6 +25,9 @@ struct SetupAnswers {
 // Fails on what a file or a command would not understand, and says which answer it is.
 Status check_answers(const SetupAnswers& answers);
 
+// A size as minke.toml and --mem read it, which take whole numbers: "10G", "10752M".
+std::string memory_words(uint64_t mib);
+
 // minke.toml, with a comment for each part.
 std::string setup_configuration(const SetupAnswers& answers);
 // Commands of sacctmgr, as words, in their order; each may be repeated.

@@ -297,3 +297,10 @@ def test_messages_fit_a_terminal_and_have_no_colour_in_pipes(cluster):
         done = cluster.run(*command.split(), env={"COLUMNS": "80"})
         assert "\033" not in done.stdout + done.stderr, command
         assert max(map(len, done.stdout.splitlines() or [""])) <= 80, (command, done.stdout)
+
+
+def test_setup_reads_its_own_proposals(cluster):
+    """Who answers nothing gets what stands in brackets: sizes are written as minke.toml reads them."""
+    for memory in ([], ["--memory=1536M"], ["--memory=2G"]):
+        done = cluster.run("minke", "setup", "--name=lab", "--users=none", "--max-time=1-0", *memory, "--mail=none", "--show", check=0)
+        assert re.search(r'^default_mem_per_cpu = "\d+[MG]" ', done.stdout, re.M), done.stdout
