@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,14 +33,20 @@
 #include "os/minke_home.h"
 #include "store/store.h"
 #include "text/memory.h"
+#include "text/translate.h"
 
 namespace minke::cli {
+
+using text::marked;
+using text::tr;
 
 namespace {
 
 constexpr long kNfs = 0x6969;
 constexpr uint64_t kLittleSpaceMib = 200;
-constexpr const char* kTellRoot = "this cluster is root's: tell an administrator";
+std::string tell_root() {
+  return tr("this cluster is root's: tell an administrator");
+}
 
 // Whether the cluster is root's and another user asks: what only root may read is not broken then.
 bool is_of_root(const std::string& home) {
@@ -51,24 +58,25 @@ void check_home(const std::string& home, std::vector<Finding>& findings) {
   if (::statvfs(home.c_str(), &space) == 0) {
     const uint64_t free_mib = (static_cast<uint64_t>(space.f_bavail) * space.f_frsize) >> 20;
     if (free_mib < kLittleSpaceMib) {
-      findings.push_back({Level::kBad, "only " + std::to_string(free_mib) + " MiB are free under " + home,
+      findings.push_back({Level::kBad, tr("only {} MiB are free under {}", {std::to_string(free_mib), home}),
                           is_of_root(home)
-                              ? kTellRoot
-                              : "free some space, or set MINKE_HOME to a directory on another disk"});
+                              ? tell_root()
+                              : tr("free some space, or set MINKE_HOME to a directory on another disk")});
     } else {
       findings.push_back(
           {Level::kGood,
-           "state directory " + home + ", " + text::format_mib(free_mib, text::Scaling::kAny) + " free", ""});
+           tr("state directory {}, {} free", {home, text::format_mib(free_mib, text::Scaling::kAny)}), ""});
     }
     if (space.f_favail == 0 && space.f_files != 0) {
-      findings.push_back({Level::kBad, "no inodes are left under " + home,
-                          is_of_root(home) ? kTellRoot : "remove small files, or set MINKE_HOME"});
+      findings.push_back({Level::kBad, tr("no inodes are left under {}", {home}),
+                          is_of_root(home) ? tell_root() : tr("remove small files, or set MINKE_HOME")});
     }
   }
   struct statfs type {};
   if (::statfs(home.c_str(), &type) == 0 && type.f_type == kNfs) {
-    findings.push_back({Level::kBad, home + " is on NFS, where locks and sockets are not to be relied on",
-                        is_of_root(home) ? kTellRoot : "export MINKE_HOME=/var/tmp/minke-$USER"});
+    findings.push_back({Level::kBad,
+                        tr("{} is on NFS, where locks and sockets are not to be relied on", {home}),
+                        is_of_root(home) ? tell_root() : "export MINKE_HOME=/var/tmp/minke-$USER"});
   }
 }
 
@@ -99,23 +107,26 @@ bool may_read(const std::string& path) {
 void check_configuration(const std::string& home, std::vector<Finding>& findings) {
   const std::string path = os::configuration_path(home);
   if (is_of_root(home) && !(may_read(path) && may_read(os::slurm_conf_path(home)))) {
-    findings.push_back({Level::kNote, "the configuration is root's to read, and to check", ""});
+    findings.push_back({Level::kNote, tr("the configuration is root's to read, and to check"), ""});
     return;
   }
   const model::NodeRecord machine = node::discover_machine();
   const auto config = config::load_configuration(home, path, machine);
   if (!config) {
-    findings.push_back(
-        {Level::kBad, config.error().message,
-         is_of_root(home) ? kTellRoot : "mend that line" + (path.empty() ? std::string() : " in " + path)});
+    findings.push_back({Level::kBad, config.error().message,
+                        is_of_root(home) ? tell_root()
+                        : path.empty()   ? tr("mend that line")
+                                         : tr("mend that line in {}", {path})});
     return;
   }
   findings.push_back({Level::kGood,
-                      config->files.empty() ? "no configuration: this machine as one node"
-                                            : fmt::format("configuration {}", fmt::join(config->files, ", ")),
+                      config->files.empty()
+                          ? tr("no configuration: this machine as one node")
+                          : tr("configuration {}", {fmt::format("{}", fmt::join(config->files, ", "))}),
                       ""});
   if (!config->unused.empty()) {
-    findings.push_back({Level::kNote, fmt::format("not used here: {}", fmt::join(config->unused, ", ")), ""});
+    findings.push_back(
+        {Level::kNote, tr("not used here: {}", {fmt::format("{}", fmt::join(config->unused, ", "))}), ""});
   }
   uint32_t cpus = 0;
   bool virtual_gpus = false;
@@ -131,15 +142,15 @@ void check_configuration(const std::string& home, std::vector<Finding>& findings
   }
   if (cpus > machine.cpus()) {
     findings.push_back({Level::kNote,
-                        "the nodes offer " + std::to_string(cpus) + " CPUs, this machine has " +
-                            std::to_string(machine.cpus()) + ": jobs will share them",
+                        tr("the nodes offer {} CPUs, this machine has {}: jobs will share them",
+                           {std::to_string(cpus), std::to_string(machine.cpus())}),
                         ""});
   }
   if (!gpus.empty()) findings.push_back({Level::kGood, "GPUs: " + gpus, ""});
   if (!config->gpu_problem.empty())
-    findings.push_back({Level::kBad, "GPUs: " + config->gpu_problem, "nvidia-smi tells more"});
+    findings.push_back({Level::kBad, "GPUs: " + config->gpu_problem, tr("nvidia-smi tells more")});
   if (virtual_gpus)
-    findings.push_back({Level::kNote, "GPUs are virtual: counted, but no such device is there", ""});
+    findings.push_back({Level::kNote, tr("GPUs are virtual: counted, but no such device is there"), ""});
   check_storage(config->storage, home, findings);
 }
 
@@ -159,7 +170,7 @@ void check_units(uint32_t daemon, uint32_t launcher, std::vector<Finding>& findi
   if (unit.empty() || ::geteuid() != 0 || !unit.starts_with("minke")) return;
   if (launcher == 0) {
     findings.push_back(
-        {Level::kBad, "the daemon waits for systemd's launcher", "systemctl status minke-launcher"});
+        {Level::kBad, tr("the daemon waits for systemd's launcher"), "systemctl status minke-launcher"});
   } else if (unit_of(launcher) == unit) {
     findings.push_back({Level::kBad, "the launcher and the jobs belong to the daemon's unit, " + unit,
                         "when nothing runs: systemctl restart minke-launcher minke"});
@@ -172,9 +183,10 @@ void check_units(uint32_t daemon, uint32_t launcher, std::vector<Finding>& findi
 std::string changed_since(const api::ConfigurationFile& known) {
   constexpr size_t kMostBytes = size_t{1} << 20;
   const auto text = os::read_file(known.path(), kMostBytes);
-  if (!text) return text.error().code != ENOENT || known.digest().empty() ? "" : known.path() + " is gone";
-  if (known.digest().empty()) return known.path() + " has been made";
-  return store::hash_content(*text) == known.digest() ? "" : known.path() + " has changed";
+  if (!text)
+    return text.error().code != ENOENT || known.digest().empty() ? "" : tr("{} is gone", {known.path()});
+  if (known.digest().empty()) return tr("{} has been made", {known.path()});
+  return store::hash_content(*text) == known.digest() ? "" : tr("{} has changed", {known.path()});
 }
 
 // Checks that the daemon uses what the files say now, and that a new one from this shell would read the same.
@@ -186,8 +198,10 @@ void compare_configuration(const std::string& home, const api::StatusReply& daem
   }
   if (!changes.empty())
     findings.push_back(
-        {Level::kBad, fmt::format("{} since the daemon read its configuration", fmt::join(changes, ", ")),
-         is_of_root(home) ? kTellRoot : "scontrol reconfigure; for nodes: minke down --keep-jobs; minke up"});
+        {Level::kBad,
+         tr("{} since the daemon read its configuration", {fmt::format("{}", fmt::join(changes, ", "))}),
+         is_of_root(home) ? tell_root()
+                          : tr("scontrol reconfigure; for nodes: minke down --keep-jobs; minke up")});
   const std::string given = std::getenv("MINKE_CONFIG") == nullptr ? "" : os::configuration_path(home);
   if (!given.empty() && given != daemon.config_path())
     findings.push_back({Level::kNote,
@@ -199,41 +213,41 @@ void compare_configuration(const std::string& home, const api::StatusReply& daem
 void check_daemon(const std::string& home, std::vector<Finding>& findings) {
   auto cluster = engine::open(engine::Start::kNever);
   if (!cluster) {
-    findings.push_back(is_of_root(home) ? Finding{Level::kBad, "no daemon runs", kTellRoot}
-                                        : Finding{Level::kNote, "no daemon runs", "minke up"});
+    findings.push_back(is_of_root(home) ? Finding{Level::kBad, tr("no daemon runs"), tell_root()}
+                                        : Finding{Level::kNote, tr("no daemon runs"), "minke up"});
     return;
   }
   const auto ability = (*cluster)->administration();
   const auto answer = ability ? (*ability)->status() : failure(ability.error());
   if (!answer) {
-    findings.push_back({Level::kBad, "the daemon does not answer: " + answer.error().message,
-                        is_of_root(home) ? kTellRoot
+    findings.push_back({Level::kBad, tr("the daemon does not answer: {}", {answer.error().message}),
+                        is_of_root(home) ? tell_root()
                                          : "minke log; then, if it hangs: kill $(cat "
                                            "\"$MINKE_HOME\"/minked.pid); minke up"});
     return;
   }
-  findings.push_back({Level::kGood, "daemon pid " + std::to_string(answer->pid()) + " answers", ""});
+  findings.push_back({Level::kGood, tr("daemon pid {} answers", {std::to_string(answer->pid())}), ""});
   compare_configuration(home, *answer, findings);
   check_units(answer->pid(), answer->launcher_pid(), findings);
   for (const std::string& problem : answer->problems()) {
-    findings.push_back({Level::kBad, problem, is_of_root(home) ? kTellRoot : "minke log"});
+    findings.push_back({Level::kBad, problem, is_of_root(home) ? tell_root() : "minke log"});
   }
 }
 
 void check_limits(std::vector<Finding>& findings) {
   rlimit files{};
   if (::getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_max < 4096) {
-    findings.push_back({Level::kBad, "at most " + std::to_string(files.rlim_max) + " files may be open",
-                        "raise 'nofile' in /etc/security/limits.conf, and log in again"});
+    findings.push_back({Level::kBad, tr("at most {} files may be open", {std::to_string(files.rlim_max)}),
+                        tr("raise '{}' in /etc/security/limits.conf, and log in again", {"nofile"})});
   }
   rlimit processes{};
   if (::getrlimit(RLIMIT_NPROC, &processes) == 0 && processes.rlim_max < 512) {
-    findings.push_back({Level::kBad, "at most " + std::to_string(processes.rlim_max) + " processes may run",
-                        "raise 'nproc' in /etc/security/limits.conf, and log in again"});
+    findings.push_back({Level::kBad, tr("at most {} processes may run", {std::to_string(processes.rlim_max)}),
+                        tr("raise '{}' in /etc/security/limits.conf, and log in again", {"nproc"})});
   }
   struct stat status {};
   if (::stat("/tmp", &status) != 0 || (status.st_mode & 01777) != 01777) {
-    findings.push_back({Level::kBad, "/tmp is not open to everybody", "sudo chmod 1777 /tmp"});
+    findings.push_back({Level::kBad, tr("/tmp is not open to everybody"), "sudo chmod 1777 /tmp"});
   }
 }
 
@@ -249,45 +263,48 @@ void check_control_groups(std::vector<Finding>& findings) {
     [[maybe_unused]] const Status removed_all = groups->remove_all();
   }
   if (!works) {
-    findings.push_back({Level::kNote,
-                        "jobs are not held to their memory (no control groups): " + works.error().message,
-                        "the kernel gives control groups to root, and to services that systemd starts with "
-                        "Delegate=yes"});
+    findings.push_back(
+        {Level::kNote,
+         tr("jobs are not held to their memory (no control groups): {}", {works.error().message}),
+         tr("the kernel gives control groups to root, and to services that systemd starts with "
+            "Delegate=yes")});
     return;
   }
   std::string names;
   for (const std::string& name : groups->controllers()) names += (names.empty() ? "" : ", ") + name;
-  findings.push_back({Level::kGood,
-                      "jobs are confined by control groups (version " + std::to_string(groups->version()) +
-                          ": " + names + ")",
-                      ""});
+  findings.push_back(
+      {Level::kGood,
+       tr("jobs are confined by control groups (version {}: {})", {std::to_string(groups->version()), names}),
+       ""});
   if (::geteuid() != 0) return;
   if (groups->devices_problem().empty()) {
-    findings.push_back({Level::kGood, "jobs cannot open GPUs of others", ""});
+    findings.push_back({Level::kGood, tr("jobs cannot open GPUs of others"), ""});
     for (const std::string& group : home ? guarded_groups(*home) : std::vector<std::string>())
-      findings.push_back({Level::kGood, "outside of jobs, no process of " + group + " can open GPUs", ""});
+      findings.push_back({Level::kGood, tr("outside of jobs, no process of {} can open GPUs", {group}), ""});
   } else {
-    findings.push_back({Level::kNote, "jobs can open GPUs of others: " + groups->devices_problem(), ""});
+    findings.push_back(
+        {Level::kNote, tr("jobs can open GPUs of others: {}", {groups->devices_problem()}), ""});
   }
 }
 
 // Checks what only root's launcher can do.
 void check_namespaces(std::vector<Finding>& findings) {
   if (::geteuid() != 0) {
-    findings.push_back({Level::kNote,
-                        "jobs see this machine's name and network: only root's cluster can give them others",
-                        ""});
+    findings.push_back(
+        {Level::kNote,
+         tr("jobs see this machine's name and network: only root's cluster can give them others"), ""});
     return;
   }
   findings.push_back(
       node::can_name_hosts()
-          ? Finding{Level::kGood, "jobs see the names of virtual nodes, which resolve to this machine", ""}
-          : Finding{Level::kNote, "jobs see this machine's name on virtual nodes: the kernel refuses others",
-                    ""});
+          ? Finding{Level::kGood, tr("jobs see the names of virtual nodes, which resolve to this machine"),
+                    ""}
+          : Finding{Level::kNote,
+                    tr("jobs see this machine's name on virtual nodes: the kernel refuses others"), ""});
   const auto network = node::make_offline_network();
   findings.push_back(
-      network ? Finding{Level::kGood, "partitions can be offline", ""}
-              : Finding{Level::kNote, "partitions cannot be offline: " + network.error().message, ""});
+      network ? Finding{Level::kGood, tr("partitions can be offline"), ""}
+              : Finding{Level::kNote, tr("partitions cannot be offline: {}", {network.error().message}), ""});
 }
 
 }  // namespace
@@ -304,9 +321,9 @@ void check_own_cluster(std::vector<Finding>& findings) {
     check_daemon(*home, findings);
     if (const std::string real = real_slurm_command(*home); !real.empty()) {
       findings.push_back({Level::kNote,
-                          "a real Slurm is on PATH (" + real + "): minke env leaves its commands alone",
-                          "MINKE_CLUSTER=slurm speaks with it; eval \"$(minke env --over-slurm)\" puts "
-                          "Minke's commands in front"});
+                          tr("a real Slurm is on PATH ({}): minke env leaves its commands alone", {real}),
+                          tr("MINKE_CLUSTER=slurm speaks with it; eval \"$(minke env --over-slurm)\" puts "
+                             "Minke's commands in front")});
     }
   }
   check_limits(findings);
@@ -321,6 +338,8 @@ void check_own_cluster(std::vector<Finding>& findings) {
 }  // namespace
 
 int doctor(bool json) {
+  std::optional<text::InEnglish> english;
+  if (json) english.emplace();
   std::vector<Finding> findings;
   // A real Slurm, where one is meant: this machine is no node then, or none that is Minke's to look after.
   if (!check_slurm(findings)) check_own_cluster(findings);
@@ -328,14 +347,14 @@ int doctor(bool json) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const Finding& finding : findings) {
     bad |= finding.level == Level::kBad;
-    const char* level = finding.level == Level::kGood   ? "ok"
-                        : finding.level == Level::kNote ? "note"
-                                                        : "problem";
+    const std::string_view level = finding.level == Level::kGood   ? marked("ok")
+                                   : finding.level == Level::kNote ? marked("note")
+                                                                   : marked("problem");
     if (json) {
       list.push_back({{"level", level}, {"what", finding.what}, {"remedy", finding.remedy}});
       continue;
     }
-    std::printf("%-8s %s\n", level, finding.what.c_str());
+    std::printf("%s %s\n", text::padded(tr(level), 8).c_str(), finding.what.c_str());
     if (!finding.remedy.empty()) std::printf("         -> %s\n", finding.remedy.c_str());
   }
   if (json) std::puts(nlohmann::ordered_json{{"findings", list}}.dump().c_str());

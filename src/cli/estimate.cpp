@@ -32,6 +32,7 @@
 #include "text/duration.h"
 #include "text/nearest.h"
 #include "text/printable.h"
+#include "text/translate.h"
 #include "view/memory_estimate.h"
 #include "view/output.h"
 
@@ -113,16 +114,17 @@ Result<Model> read_directory(const std::string& directory) {
 Result<Model> find_model(const std::string& name) {
   std::error_code error;
   if (std::filesystem::is_directory(name, error)) return read_directory(name);
-  if (const auto known = ml::well_known_model(name)) return Model{*known, "known by name"};
+  if (const auto known = ml::well_known_model(name)) return Model{*known, text::tr("known by name")};
   if (const auto guessed = ml::model_of_size(name))
-    return Model{*guessed, "its shape is guessed, as Llama's would be"};
+    return Model{*guessed, text::tr("its shape is guessed, as Llama's would be")};
   const auto names = ml::known_model_names();
   const std::string_view meant = text::nearest(name, names);
-  return failure("there is no directory " + text::printable(name) + ", and no model is known by that name" +
-                 (meant.empty() ? "" : "; did you mean " + std::string(meant) + "?") +
-                 "\nA model is a directory with a config.json and, for the exact size, its *.safetensors; a "
-                 "size, as 13B; or one of these: " +
-                 fmt::format("{}", fmt::join(names, ", ")));
+  return failure(
+      text::tr("there is no directory {}, and no model is known by that name", {text::printable(name)}) +
+      (meant.empty() ? "" : text::tr("; did you mean {}?", {meant})) + "\n" +
+      text::tr("A model is a directory with a config.json and, for the exact size, its *.safetensors; a "
+               "size, as 13B; or one of these: {}",
+               {fmt::format("{}", fmt::join(names, ", "))}));
 }
 
 // The cluster in use: its own answer where it runs, else what this machine would offer. No daemon is started.
@@ -188,8 +190,8 @@ uint64_t usual_context(const ml::ModelShape& shape) {
 // Reads the options, checks them and adds the model's size.
 Result<view::EstimateTerms> read_terms(const EstimateOptions& options) {
   if (options.model.empty())
-    return failure(
-        "which model? Its directory, a size such as 13B, or a name such as llama-3.1-8b or resnet50");
+    return failure(text::tr(
+        "which model? Its directory, a size such as 13B, or a name such as llama-3.1-8b or resnet50"));
   const auto precision = ml::parse_precision(options.precision);
   const auto cache = ml::parse_precision(options.cache_precision);
   const auto optimizer = ml::parse_optimizer(options.optimizer);

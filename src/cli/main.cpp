@@ -14,6 +14,7 @@
 #include "cli/farm/farm.h"
 #include "cli/farm/meta.h"
 #include "cli/grow.h"
+#include "cli/language.h"
 #include "cli/slurm_programs.h"
 #include "cli/software.h"
 #include "cli/storage/storage.h"
@@ -135,6 +136,7 @@ void take_site_variables(std::string_view command, const std::string& path) {
     minke::speak_release(minke::config::read_release(path));
     take_site_variables(command.name, path);
   }
+  minke::cli::take_language(command.name);
   const int exit_code = ended ? *ended : command.run(argc, argv);
   std::fflush(nullptr);
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -157,5 +159,6 @@ int main(int argc, char** argv) {
   if (argc > 1) {
     if (const Command* command = find(argv[1])) run(*command, argc - 1, argv + 1);
   }
+  minke::cli::take_language(argc > 1 ? argv[1] : "");
   return minke::cli::minke_main(argc, argv);
 }

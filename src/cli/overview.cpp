@@ -19,12 +19,16 @@
 #include "text/number.h"
 #include "text/printable.h"
 #include "text/timestamp.h"
+#include "text/translate.h"
 #include "view/colour.h"
 #include "view/my_jobs.h"
 #include "view/output.h"
 #include "view/text.h"
 
 namespace minke::cli {
+
+using text::tr;
+
 namespace {
 
 constexpr int64_t kDay = 86400;
@@ -47,21 +51,24 @@ bool is_on_path(const std::string& program) {
 
 std::string next_steps() {
   const std::string before = is_on_path("sbatch") ? "" : "minke ";
-  const std::pair<std::string, const char*> steps[] = {
-      {before + "sbatch job.sh", "submit a job script"},
-      {"minke jobs", "your jobs: waiting, running, ended"},
-      {"minke why JOB", "why a job waits, how it runs, or how it ended"},
-      {"minke tail -f JOB", "what a job writes, as it writes it"},
-      {before + "scancel JOB", "end a job"},
-      {"minke help", "everything else, by topic"},
+  const std::pair<std::string, std::string> steps[] = {
+      {before + "sbatch job.sh", tr("submit a job script")},
+      {"minke jobs", tr("your jobs: waiting, running, ended")},
+      {tr("minke why JOB"), tr("why a job waits, how it runs, or how it ended")},
+      {tr("minke tail -f JOB"), tr("what a job writes, as it writes it")},
+      {before + tr("scancel JOB"), tr("end a job")},
+      {"minke help", tr("everything else, by topic")},
   };
   std::string out;
   for (const auto& [command, what] : steps) {
     out += "  " + view::coloured(command, view::Meaning::kHeading);
-    out.append(command.size() < 22 ? 22 - command.size() : 1, ' ').append(what).append("\n");
+    const size_t wide = text::characters(command);
+    out.append(wide < 22 ? 22 - wide : 1, ' ').append(what).append("\n");
   }
   if (!before.empty())
-    out += "\nFor sbatch, squeue and the others without minke in front: eval \"$(minke env)\"\n";
+    out += "\n" +
+           tr("For sbatch, squeue and the others without minke in front: {}", {"eval \"$(minke env)\""}) +
+           "\n";
   return out;
 }
 
@@ -83,9 +90,9 @@ std::string use_of(engine::Engine& cluster) {
     gpus += gpus_of(node->gres());
     used_gpus += gpus_of(node->allocated_gres());
   }
-  std::string out = std::to_string(used) + " of " + std::to_string(cpus) + " processors";
-  if (gpus > 0) out += " and " + std::to_string(used_gpus) + " of " + std::to_string(gpus) + " GPUs";
-  return out + " in use";
+  if (gpus == 0) return tr("{} of {} processors in use", {std::to_string(used), std::to_string(cpus)});
+  return tr("{} of {} processors and {} of {} GPUs in use",
+            {std::to_string(used), std::to_string(cpus), std::to_string(used_gpus), std::to_string(gpus)});
 }
 
 std::string paused_partitions(engine::Engine& cluster) {
@@ -108,19 +115,19 @@ int overview() {
   const auto cluster = engine::open(engine::Start::kNever);
   if (!cluster && cluster.error().code != ECONNREFUSED) return complain(cluster.error());
   if (!cluster) {
-    view::write_bytes("Minke " + std::string(kVersion) + ": the cluster is " +
-                      view::coloured("down", view::Meaning::kWaiting) +
-                      "; the first command that needs it starts it.\n\n" + next_steps());
+    view::write_bytes(tr("Minke {}: the cluster is {}; the first command that needs it starts it.",
+                         {kVersion, view::coloured(tr("down"), view::Meaning::kWaiting)}) +
+                      "\n\n" + next_steps());
     return 0;
   }
   const auto jobs = engine::fetch_user_jobs(**cluster, ::getuid(), kDay, kShownEnded);
   if (!jobs) return complain(jobs.error());
   const std::string name = text::printable(engine::fetch_cluster_name(**cluster)), use = use_of(**cluster);
-  std::string out = "Cluster " + name + " is " + view::coloured("up", view::Meaning::kGood) +
-                    (use.empty() ? "" : ": " + use) + ".\n";
+  std::string out = tr("Cluster {} is {}", {name, view::coloured(tr("up"), view::Meaning::kGood)}) +
+                    (use.empty() ? "" : tr(": ") + use) + ".\n";
   if (const std::string paused = paused_partitions(**cluster); !paused.empty())
-    out += view::coloured("Paused", view::Meaning::kWaiting) + ": nothing new starts in " + paused +
-           ". To go on: minke resume\n";
+    out += view::coloured(tr("Paused"), view::Meaning::kWaiting) +
+           tr(": nothing new starts in {}. To go on: {}", {paused, "minke resume"}) + "\n";
   out += "\n" + table(*jobs, view::display_context_from_environment()) + "\n" + next_steps();
   view::write_bytes(out);
   return 0;

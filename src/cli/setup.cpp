@@ -20,20 +20,28 @@
 #include "text/memory.h"
 #include "text/number.h"
 #include "text/printable.h"
+#include "text/translate.h"
 #include "view/output.h"
 
 namespace minke::cli {
+
+using text::tr;
+
 namespace {
 
 // Asks a person; an empty answer, and no person, is the proposal.
 std::string ask(const std::string& question, const std::string& proposal, bool asks) {
   if (!asks) return proposal;
-  std::printf("%s [%s]: ", question.c_str(), proposal.empty() ? "none" : proposal.c_str());
+  std::printf("%s [%s]: ", question.c_str(), proposal.empty() ? tr("none").c_str() : proposal.c_str());
   std::fflush(stdout);
   std::string line;
   if (!std::getline(std::cin, line)) return proposal;
   const std::string answer(text::trim(line));
   return answer.empty() ? proposal : answer;
+}
+
+bool is_yes(const std::string& answer) {
+  return answer == "yes" || answer == tr("yes");
 }
 
 // A processor's share of the machine's memory, a tenth left for the system; MiB, in steps of 256.
@@ -57,24 +65,24 @@ std::string host() {
 Status ask_all(SetupOptions& options, bool asks) {
   config::SetupAnswers& answers = options.answers;
   answers.cluster =
-      options.given_cluster ? answers.cluster : ask("1. What is the cluster called?", host(), asks);
-  if (!options.given_users) options.users = ask("2. Who uses it? Logins, with commas", "", asks);
+      options.given_cluster ? answers.cluster : ask(tr("1. What is the cluster called?"), host(), asks);
+  if (!options.given_users) options.users = ask(tr("2. Who uses it? Logins, with commas"), "", asks);
   if (!options.given_times) {
-    answers.max_time = ask("3. How long may a job take at most?", answers.max_time, asks);
-    answers.default_time = ask("   And if it names no time?", answers.default_time, asks);
+    answers.max_time = ask(tr("3. How long may a job take at most?"), answers.max_time, asks);
+    answers.default_time = ask(tr("   And if it names no time?"), answers.default_time, asks);
   }
   if (!options.given_memory)
-    options.memory_per_cpu = ask("4. How much memory for each processor has a job that names none?",
+    options.memory_per_cpu = ask(tr("4. How much memory for each processor has a job that names none?"),
                                  config::memory_words(share_of_memory()), asks);
-  if (!options.given_mail) answers.mail_server = ask("5. Which mail server? smtp://HOST:PORT", "", asks);
-  if (options.users == "none") options.users.clear();
-  if (answers.mail_server == "none") answers.mail_server.clear();
+  if (!options.given_mail) answers.mail_server = ask(tr("5. Which mail server? smtp://HOST:PORT"), "", asks);
+  if (options.users == "none" || options.users == tr("none")) options.users.clear();
+  if (answers.mail_server == "none" || answers.mail_server == tr("none")) answers.mail_server.clear();
   if (!answers.mail_server.empty() && answers.mail_domain.empty())
-    answers.mail_domain = ask("   Which domain have the users' addresses?", "", asks);
+    answers.mail_domain = ask(tr("   Which domain have the users' addresses?"), "", asks);
   answers.users = text::split_list(options.users);
   const auto memory = text::parse_mib(options.memory_per_cpu);
   if (!memory)
-    return failure("no size (write 2G, or 500M): \"" + text::printable(options.memory_per_cpu) + "\"");
+    return failure(tr("no size (write 2G, or 500M): \"{}\"", {text::printable(options.memory_per_cpu)}));
   answers.memory_per_cpu_mib = *memory;
   return config::check_answers(answers);
 }
@@ -116,8 +124,7 @@ Status write_configuration(const std::string& path, const std::string& text, boo
   struct stat status {};
   const bool exists = ::stat(path.c_str(), &status) == 0;
   if (exists && !replace)
-    return failure(path + " is there already; --replace keeps it as " + path +
-                   ".before and writes a new one");
+    return failure(tr("{0} is there already; --replace keeps it as {0}.before and writes a new one", {path}));
   if (exists && ::rename(path.c_str(), (path + ".before").c_str()) != 0)
     return failure_from_errno(path, errno);
   return os::replace_file(path, text, 0644);
@@ -126,8 +133,8 @@ Status write_configuration(const std::string& path, const std::string& text, boo
 void tell_of_missing_logins(const config::SetupAnswers& answers) {
   for (const std::string& user : answers.users)
     if (::getpwnam(user.c_str()) == nullptr)
-      std::fprintf(stderr, "minke: note: the machine has no login %s yet: adduser %s\n", user.c_str(),
-                   user.c_str());
+      std::fprintf(stderr, "minke: note: %s\n",
+                   tr("the machine has no login {0} yet: adduser {0}", {user}).c_str());
 }
 
 Status carry_out(const std::string& path, const std::string& text, const SetupOptions& options) {
@@ -157,22 +164,26 @@ int setup(SetupOptions options) {
                                                               : *home + "/minke.toml";
   if (const Status answered = ask_all(options, asks); !answered) return complain(answered.error());
   const std::string text = config::setup_configuration(options.answers);
-  std::string plan = "\nThis will be written to " + path + ":\n\n" + text +
-                     "\nThese commands will be run:\n\n  minke up" + (::geteuid() == 0 ? " --shared" : "") +
-                     "\n  scontrol reconfigure\n";
+  std::string plan = "\n" + tr("This will be written to {}:", {path}) + "\n\n" + text + "\n" +
+                     tr("These commands will be run:") + "\n\n  minke up" +
+                     (::geteuid() == 0 ? " --shared" : "") + "\n  scontrol reconfigure\n";
   for (const auto& words : config::setup_commands(options.answers)) plan += shown(words);
   view::write_out(plan + "\n");
   tell_of_missing_logins(options.answers);
   if (options.only_show) return 0;
-  if (!options.yes && (!asks || ask("Do it?", "no", asks) != "yes")) {
-    std::printf("Nothing was done. %s\n", asks ? "Answer yes to have it done." : "--yes has it done.");
+  if (!options.yes && (!asks || !is_yes(ask(tr("Do it?"), tr("no"), asks)))) {
+    std::printf("%s\n", (asks ? tr("Nothing was done. Answer yes to have it done.")
+                              : tr("Nothing was done. --yes has it done."))
+                            .c_str());
     return asks ? 0 : 1;
   }
   if (const Status done = carry_out(path, text, options); !done) return complain(done.error());
-  view::write_out("Done. Tell your users:\n\n" + config::setup_message(options.answers));
+  view::write_out(tr("Done. Tell your users:") + "\n\n" + config::setup_message(options.answers));
   if (::geteuid() == 0)
     std::printf(
-        "\nTo start it with the machine: minke up --print-units. For all shells: minke env --install\n");
+        "\n%s\n",
+        tr("To start it with the machine: minke up --print-units. For all shells: minke env --install")
+            .c_str());
   return 0;
 }
 

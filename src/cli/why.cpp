@@ -16,11 +16,15 @@
 #include "model/job_record.pb.h"
 #include "model/job_state.pb.h"
 #include "text/job_id.h"
+#include "text/translate.h"
 #include "view/output.h"
 #include "view/text.h"
 #include "view/why.h"
 
 namespace minke::cli {
+
+using text::tr;
+
 namespace {
 
 int complain(const std::string& message) {
@@ -58,11 +62,11 @@ int report_array(engine::Engine& cluster, const engine::AccountingRecords& found
   if (ended.empty()) return 0;
   const model::JobRecord& any = *ended.front();
   const uint32_t id = any.array_job_id() != 0 ? any.array_job_id() : any.job_id();
-  view::write_out("Array " + std::to_string(id) + " (" + view::job_name(any) + ") of " + any.user_name() +
+  view::write_out(tr("Array {} ({}) of {}", {std::to_string(id), view::job_name(any), any.user_name()}) +
                   "\n" + view::array_summary(ended));
   if (first == nullptr) return 0;
-  view::write_out("Those that failed, again: minke redo --failed " + std::to_string(id) +
-                  "\n\nThe first of them:\n");
+  view::write_out(tr("Those that failed, again: {}", {"minke redo --failed " + std::to_string(id)}) + "\n\n" +
+                  tr("The first of them:") + "\n");
   report(cluster, *first, context);
   return 0;
 }
@@ -98,7 +102,7 @@ void report_ended_tasks(engine::Engine& cluster, const api::QueryAccountingReque
 
 int why(const std::string& job, bool json) {
   const auto wanted = text::parse_job_id(job);
-  if (!wanted) return complain("\"" + job + "\" is no job id: write 12, or 12_3 for a task of an array");
+  if (!wanted) return complain(tr("\"{}\" is no job id: write 12, or 12_3 for a task of an array", {job}));
   auto cluster = engine::open();
   if (!cluster) return complain(cluster.error().message);
   view::DisplayContext context = view::display_context_from_environment();
@@ -122,7 +126,7 @@ int why(const std::string& job, bool json) {
   const auto found = engine::fetch_accounting(**cluster, query);
   if (!found && report_of_queue(**cluster, query.filter(), json, context)) return 0;
   if (!found && found.error().code != model::kInvalidJobId) return complain(found.error().message);
-  if (!found || found->records.empty()) return complain("there is no job " + job);
+  if (!found || found->records.empty()) return complain(tr("there is no job {}", {job}));
   context.now = found->now != 0 ? found->now : std::time(nullptr);
   if (!json && found->records.size() > 1) return report_array(**cluster, *found, context);
   for (const api::AccountedJob* one : found->records)

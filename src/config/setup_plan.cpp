@@ -4,8 +4,12 @@
 
 #include "text/duration.h"
 #include "text/printable.h"
+#include "text/translate.h"
 
 namespace minke::config {
+
+using text::tr;
+
 namespace {
 
 bool is_name(const std::string& word) {
@@ -107,22 +111,24 @@ std::vector<std::vector<std::string>> setup_commands(const SetupAnswers& answers
 
 std::string setup_message(const SetupAnswers& answers) {
   std::string out =
-      "The machine has a queue now. In a shell: eval \"$(minke env)\", or once for good: minke env "
-      "--install\n"
-      "  sbatch job.sh     submits a job; say what it needs, as --time=2:00:00 --mem=8G --gpus=1\n"
-      "  minke jobs        shows yours; minke why JOB says why one waits, or how it ended\n"
-      "  minke help        tells the rest\n"
-      "A job that names no time ends after " +
-      answers.default_time + "; the longest may take " + answers.max_time + ".\n";
+      tr("The machine has a queue now. In a shell: eval \"$(minke env)\", or once for good: minke env "
+         "--install\n"
+         "  sbatch job.sh     submits a job; say what it needs, as --time=2:00:00 --mem=8G --gpus=1\n"
+         "  minke jobs        shows yours; minke why JOB says why one waits, or how it ended\n"
+         "  minke help        tells the rest\n") +
+      tr("A job that names no time ends after {}; the longest may take {}.",
+         {answers.default_time, answers.max_time}) +
+      "\n";
   if (answers.memory_per_cpu_mib > 0)
-    out += "A job that names no memory has " + memory_words(answers.memory_per_cpu_mib) +
-           " for each processor.\n";
+    out += tr("A job that names no memory has {} for each processor.",
+              {memory_words(answers.memory_per_cpu_mib)}) +
+           "\n";
   if (answers.max_jobs > 0)
-    out += "Each person runs " + std::to_string(answers.max_jobs) + " jobs at a time at most.\n";
+    out += tr("Each person runs {} jobs at a time at most.", {std::to_string(answers.max_jobs)}) + "\n";
   if (answers.max_gpus > 0)
-    out += "Each person has " + std::to_string(answers.max_gpus) + " GPUs at a time at most.\n";
-  if (!answers.mail_server.empty()) out += "--mail-type=END,FAIL has a message sent to you.\n";
-  return out + "Who has used less goes first. Run nothing long outside of jobs.\n";
+    out += tr("Each person has {} GPUs at a time at most.", {std::to_string(answers.max_gpus)}) + "\n";
+  if (!answers.mail_server.empty()) out += tr("--mail-type=END,FAIL has a message sent to you.") + "\n";
+  return out + tr("Who has used less goes first. Run nothing long outside of jobs.") + "\n";
 }
 
 }  // namespace minke::config

@@ -9,8 +9,13 @@
 #include "text/nearest.h"
 #include "text/number.h"
 #include "text/printable.h"
+#include "text/translate.h"
 
 namespace minke::submit {
+
+using text::marked;
+using text::tr;
+
 namespace {
 
 // An option as it was given: where, and with which value.
@@ -38,6 +43,7 @@ constexpr ControllerWords kControllerWords[] = {
     {"Invalid qos", "qos"},
     {"Invalid feature specification", "constraint"},
     {"Invalid node name specified", "nodelist"},
+    {"Invalid node list specified", "nodelist"},
     {"Invalid license specification", "licenses"},
     {"Requested reservation is invalid", "reservation"},
     {"Requested time limit is invalid", "time"},
@@ -49,7 +55,7 @@ constexpr ControllerWords kControllerWords[] = {
 
 // The long name of the option that a refusal is about; empty: it names none.
 std::string option_of(std::string_view refusal) {
-  for (const std::string_view before : {"Invalid --", "for --", "(--"}) {
+  for (const std::string_view before : {"Invalid --", "for --", "(--", "unrecognized --"}) {
     const std::string found = quoted_between(refusal, before, ' ');
     const std::string name = found.substr(0, found.find_first_of("=.:)\n"));
     if (!name.empty()) return name;
@@ -80,7 +86,7 @@ std::optional<std::string> value_in(const std::vector<std::string>& words, const
 }
 
 std::string script_name(const ScriptFile& script) {
-  return script.path.empty() ? "the script" : script.path.substr(script.path.rfind('/') + 1);
+  return script.path.empty() ? tr("the script") : script.path.substr(script.path.rfind('/') + 1);
 }
 
 std::string_view line_of(std::string_view script, uint32_t number) {
@@ -94,7 +100,8 @@ std::string place_of_word(const ScriptFile& script, std::string_view word) {
   if (!scanned) return "";
   for (const auto& component : scanned->components)
     for (const Directive& directive : component)
-      if (directive.argument == word) return script_name(script) + " line " + std::to_string(directive.line);
+      if (directive.argument == word)
+        return script_name(script) + tr(" line ") + std::to_string(directive.line);
   return "";
 }
 
@@ -113,7 +120,7 @@ std::optional<Place> place_of(const Invocation& invocation, const std::optional<
       if (i + 1 < component.size() && component[i + 1].line == component[i].line)
         words.push_back(component[i + 1].argument);
       if (const auto value = value_in(words, option))
-        found = Place{script_name(*script) + " line " + std::to_string(component[i].line) + ": " +
+        found = Place{script_name(*script) + tr(" line ") + std::to_string(component[i].line) + tr(": ") +
                           text::printable(text::trim(line_of(script->content, component[i].line))),
                       *value};
     }
@@ -122,7 +129,8 @@ std::optional<Place> place_of(const Invocation& invocation, const std::optional<
 }
 
 // "24h" as Slurm writes it; empty: it is not a number with a unit.
-std::string time_in_slurms_words(const std::string& value) {
+std::string time_in_slurms_words(std::string value) {
+  std::erase(value, ' ');
   const size_t digits = value.find_first_not_of("0123456789");
   if (digits == 0 || digits == std::string::npos || digits > 6) return "";
   const std::string number = value.substr(0, digits), unit = text::lower_case(value.substr(digits));
@@ -136,41 +144,42 @@ std::string time_in_slurms_words(const std::string& value) {
 
 std::string advice_on_time(const std::string& value) {
   const std::string meant = time_in_slurms_words(value);
-  return "write " + (meant.empty() ? "" : meant + ", ") + "90 (minutes), 24:00:00 or 1-0 (a day)";
+  if (meant.empty()) return tr("write 90 (minutes), 24:00:00 or 1-0 (a day)");
+  return tr("write {}, 90 (minutes), 24:00:00 or 1-0 (a day)", {meant});
 }
 
 constexpr std::string_view kLargestIndex =
-    "the largest index is MaxArraySize of scontrol show config, less one";
+    marked("the largest index is MaxArraySize of scontrol show config, less one");
 
 std::string advice_on_array(const std::string& value) {
   const std::string list = value.substr(0, value.find('%'));
   for (const std::string_view range : text::split(list, ',')) {
     const size_t dash = range.find('-');
     const auto single = text::parse_unsigned(range);
-    if (single && *single > 4000000) return std::string(kLargestIndex);
+    if (single && *single > 4000000) return tr(kLargestIndex);
     if (dash == std::string_view::npos) continue;
     const auto first = text::parse_unsigned(range.substr(0, dash));
     const auto last = text::parse_unsigned(range.substr(dash + 1, range.find(':') - dash - 1));
     if (first && last && *first > *last)
-      return std::string(range) + " runs backwards: " + std::to_string(*last) + "-" + std::to_string(*first);
-    if (first && last && *last > 4000000) return std::string(kLargestIndex);
+      return tr("{} runs backwards: {}", {range, std::to_string(*last) + "-" + std::to_string(*first)});
+    if (first && last && *last > 4000000) return tr(kLargestIndex);
   }
-  return "write 0-9, 1,3,5, 0-20:2, or 0-99%4 for four at a time";
+  return tr("write 0-9, 1,3,5, 0-20:2, or 0-99%4 for four at a time");
 }
 
 std::string advice_on_memory(const std::string& value) {
-  if (value == "=") return "no blanks around the =: --mem=4G";
+  if (value == "=") return tr("no blanks around the =: {}", {"--mem=4G"});
   const size_t digits = value.find_first_not_of("0123456789");
   const std::string unit = digits == std::string::npos ? "" : text::upper_case(value.substr(digits));
   if (digits != 0 && unit.size() > 1 && std::string_view("KMGT").find(unit[0]) != std::string_view::npos)
-    return "write " + value.substr(0, digits) + unit[0];
-  return "write 500M, 4G or 1T; a number alone is in MiB";
+    return tr("write {}", {value.substr(0, digits) + unit[0]});
+  return tr("write 500M, 4G or 1T; a number alone is in MiB");
 }
 
 std::string meant_word(const std::string& word, std::initializer_list<std::string_view> known) {
   const std::vector<std::string_view> candidates(known);
   const std::string_view meant = text::nearest(word, candidates);
-  return meant.empty() ? "" : "did you mean " + std::string(meant) + "? ";
+  return meant.empty() ? "" : tr("did you mean {}? ", {meant});
 }
 
 std::string advice_on_dependency(const std::string& value) {
@@ -178,15 +187,14 @@ std::string advice_on_dependency(const std::string& value) {
   constexpr std::array<std::string_view, 7> kKinds = {
       "after", "afterany", "afterok", "afternotok", "aftercorr", "singleton", "afterburstbuffer"};
   if (std::find(kKinds.begin(), kKinds.end(), kind) != kKinds.end() && value.find(':') != std::string::npos)
-    return "behind the colon stand numbers of jobs: " + kind + ":12:13";
+    return tr("behind the colon stand numbers of jobs: {}", {kind + ":12:13"});
   const std::string_view meant = text::nearest(kind, kKinds);
-  return (meant.empty() ? "" : "did you mean " + std::string(meant) + "? ") +
-         "write afterok:12, or afterany:12:13";
+  return (meant.empty() ? "" : tr("did you mean {}? ", {meant})) + tr("write afterok:12, or afterany:12:13");
 }
 
 std::string advice_on_begin(const std::string& value) {
   const std::string meant = meant_word(value, {"now", "today", "tomorrow", "midnight", "noon", "teatime"});
-  return meant + "write 21:00, tomorrow, now+2hours, or 2026-12-01T08:00";
+  return meant + tr("write 21:00, tomorrow, now+2hours, or 2026-12-01T08:00");
 }
 
 std::string advice_on_mail_type(const std::string& value) {
@@ -196,7 +204,7 @@ std::string advice_on_mail_type(const std::string& value) {
       meant = meant_word(text::upper_case(one),
                          {"NONE", "BEGIN", "END", "FAIL", "REQUEUE", "ALL", "TIME_LIMIT", "TIME_LIMIT_90",
                           "TIME_LIMIT_80", "TIME_LIMIT_50", "ARRAY_TASKS", "INVALID_DEPEND", "STAGE_OUT"});
-  return meant + "write BEGIN, END, FAIL, TIME_LIMIT_80, ALL, or several with commas";
+  return meant + tr("write BEGIN, END, FAIL, TIME_LIMIT_80, ALL, or several with commas");
 }
 
 struct FixedAdvice {
@@ -204,29 +212,31 @@ struct FixedAdvice {
 };
 constexpr FixedAdvice kFixed[] = {
     {"signal",
-     "write USR1@300: the signal, and how many seconds before the time limit; B:USR1@300 for the script "
-     "itself"},
-    {"open-mode", "write append or truncate"},
-    {"exclusive", "write --exclusive alone, --exclusive=user or --exclusive=mcs"},
-    {"nodes", "write 2, or 2-4"},
-    {"tmp", "write 500M, 4G or 1T; a number alone is in MiB"},
-    {"kill-on-invalid-dep", "write yes or no"},
-    {"propagate", "write ALL, NONE, or limits such as NOFILE,STACK"},
-    {"profile", "write none; minke top and seff tell what a job used"},
-    {"gpus-per-node", "write 1, or a100:2"},
-    {"gpus-per-task", "write 1, or a100:2"},
-    {"gpus-per-socket", "write 1, or a100:2"},
-    {"gres", "write gpu:1, or gpu:a100:2"},
-    {"gpus", "write 1, or a100:2"},
-    {"distribution", "write block, cyclic, plane=4, or block:cyclic"},
-    {"hint", "write compute_bound, memory_bound, multithread or nomultithread"},
-    {"account", "sacctmgr show assoc user=$USER format=account lists yours"},
-    {"partition", "sinfo lists them"},
-    {"qos", "sacctmgr show qos format=name lists them"},
-    {"constraint", "sinfo -o '%n %f' lists nodes and features"},
-    {"nodelist", "sinfo -N lists them"},
-    {"licenses", "scontrol show licenses lists them"},
-    {"reservation", "scontrol show reservation lists them"},
+     marked(
+         "write USR1@300: the signal, and how many seconds before the time limit; B:USR1@300 for the script "
+         "itself")},
+    {"open-mode", marked("write append or truncate")},
+    {"exclusive", marked("write --exclusive alone, --exclusive=user or --exclusive=mcs")},
+    {"nodes", marked("write 2, or 2-4")},
+    {"tmp", marked("write 500M, 4G or 1T; a number alone is in MiB")},
+    {"kill-on-invalid-dep", marked("write yes or no")},
+    {"propagate", marked("write ALL, NONE, or limits such as NOFILE,STACK")},
+    {"profile", marked("write none; minke top and seff tell what a job used")},
+    {"gpus-per-node", marked("write 1, or a100:2")},
+    {"gpus-per-task", marked("write 1, or a100:2")},
+    {"gpus-per-socket", marked("write 1, or a100:2")},
+    {"gres", marked("write gpu:1, or gpu:a100:2")},
+    {"gpus", marked("write 1, or a100:2")},
+    {"distribution", marked("write block, cyclic, plane=4, or block:cyclic")},
+    {"hint", marked("write compute_bound, memory_bound, multithread or nomultithread")},
+    {"account", marked("sacctmgr show assoc user=$USER format=account lists yours")},
+    {"partition", marked("sinfo lists them")},
+    {"qos", marked("sacctmgr show qos format=name lists them")},
+    {"constraint", marked("sinfo -o '%n %f' lists nodes and features")},
+    {"nodelist", marked("write n1,n2 or n[1-3]; sinfo -N lists them")},
+    {"requeue", marked("write --requeue alone")},
+    {"licenses", marked("scontrol show licenses lists them")},
+    {"reservation", marked("scontrol show reservation lists them")},
 };
 
 // What to write in place of the value.
@@ -238,9 +248,9 @@ std::string advice_on(const std::string& option, const std::string& value, std::
   if (option == "begin" || option == "deadline") return advice_on_begin(value);
   if (option == "mail-type") return advice_on_mail_type(value);
   if (refusal.find("Invalid numeric value") != std::string_view::npos)
-    return "write a whole number, 1 or more";
+    return tr("write a whole number, 1 or more");
   for (const FixedAdvice& known : kFixed)
-    if (known.option == option) return std::string(known.advice);
+    if (known.option == option) return tr(known.advice);
   return "";
 }
 
@@ -279,6 +289,7 @@ constexpr OtherName kOtherNames[] = {
     {"conda-env", "export=ALL, after conda activate in this shell or in the script"},
     {"working-directory", "chdir"},
     {"webhook", "mail-user=NAME@webhook"},
+    {"notify-command", "mail-user=NAME@command"},
     {"project", "account"},
     {"node", "nodes"},
     {"feature", "constraint"},
@@ -312,9 +323,9 @@ std::string advice_on_name(const Invocation& invocation, const std::optional<Scr
     meant = text::nearest(name, names);
   }
   const std::string where = script ? place_of_word(*script, word) : "";
-  std::string what = meant.empty() ? "" : "did you mean --" + meant + "?";
+  std::string what = meant.empty() ? "" : tr("did you mean --{}?", {meant});
   if (const std::string sister = sister_with(name, invocation.command); !sister.empty())
-    what = "it is an option of " + sister + (is_known ? "; " + what : "");
+    what = tr("it is an option of {}", {sister}) + (is_known ? "; " + what : "");
   return where + (where.empty() || what.empty() ? "" : ": ") + what;
 }
 
@@ -324,33 +335,78 @@ bool is_program(std::string_view content) {
       "ELF");
 }
 
+// Letters of qsub's and bsub's options that sbatch has not.
+std::string advice_on_letter(std::string_view refusal) {
+  const std::string letter = quoted_between(refusal, "invalid option -- '", '\'');
+  if (letter == "l") return tr("PBS's -l walltime=1:00:00,mem=4gb is {}", {"--time=1:00:00 --mem=4G"});
+  if (letter == "P") return tr("did you mean --{}?", {"account"});
+  if (letter == "R" || letter == "M") return tr("did you mean --{}?", {"mem"});
+  return "";
+}
+
+// What keeps "#!" from being the first thing in a script: a mark of bytes' order, an empty line, a comment.
+std::string advice_on_first_line(std::string_view content, const std::string& name) {
+  if (content.starts_with("\xef\xbb\xbf#!"))
+    return tr("an invisible mark stands in front of #!: {} takes it away",
+              {"sed -i '1s/^\\xef\\xbb\\xbf//' " + name});
+  size_t number = 0;
+  for (const std::string_view line : text::split(content, '\n')) {
+    ++number;
+    if (line.starts_with("#!") && number > 1)
+      return tr("{} has it in line {}: it must be the very first", {name, std::to_string(number)});
+    if (number == 10) break;
+  }
+  return "";
+}
+
+// The program's words, for sbatch --wrap: what follows the script's name on the command line.
+std::string words_from(const Invocation& invocation, const ScriptFile& script) {
+  const auto is_script = [&](const std::string& word) {
+    return word.substr(word.rfind('/') + 1) == script_name(script);
+  };
+  auto at = std::find_if(invocation.arguments.begin(), invocation.arguments.end(), is_script);
+  if (at == invocation.arguments.end() || at + 1 == invocation.arguments.end()) return script.path;
+  std::string words = *at;
+  while (++at != invocation.arguments.end()) words += " " + *at;
+  return "'" + words + "'";
+}
+
 std::string advice_on_script(const Invocation& invocation, const std::optional<ScriptFile>& script,
                              std::string_view refusal) {
   if (!script) return "";
   if (refusal.find("Batch script is empty") != std::string_view::npos && script->path.empty()) {
     const bool has_words = !invocation.arguments.empty();
-    return std::string("no script is named, so standard input was read: sbatch job.sh") +
-           (has_words ? "; a value without its option took \"" +
-                            text::printable(invocation.arguments.back()) + "\" away"
+    return tr("no script is named, so standard input was read: {}", {"sbatch job.sh"}) +
+           (has_words ? tr("; a value without its option took \"{}\" away",
+                           {text::printable(invocation.arguments.back())})
                       : "");
   }
   const std::string name = text::printable(script_name(*script));
   if (refusal.find("Batch script is empty") != std::string_view::npos)
-    return name + " has nothing in it; a script begins with #!/bin/bash";
+    return tr("{} has nothing in it; a script begins with #!/bin/bash", {name});
   if (refusal.find("does not look like a batch script") != std::string_view::npos) {
     if (is_program(script->content))
-      return name + " is a program: sbatch --wrap " + text::printable(script->path);
+      return tr("{} is a program: {}",
+                {name, "sbatch --wrap " + text::printable(words_from(invocation, *script))});
     if (script->path.ends_with(".py"))
-      return "sbatch --wrap 'python3 " + name + "', or write #!/usr/bin/env python3 as its first line";
-    return "write #!/bin/bash as the first line of " + name;
+      return tr("sbatch --wrap 'python3 {}', or write #!/usr/bin/env python3 as its first line", {name});
+    if (script->path.ends_with(".ipynb"))
+      return tr("{} is a notebook: {}",
+                {name, "sbatch --wrap 'jupyter nbconvert --to notebook --execute " + name + "'"});
+    if (std::string found = advice_on_first_line(script->content, name); !found.empty()) return found;
+    return tr("write #!/bin/bash as the first line of {}", {name});
   }
   if (refusal.find("DOS line breaks") != std::string_view::npos)
-    return "sed -i 's/\\r$//' " + name + " mends it";
+    return tr("{} mends it", {"sed -i 's/\\r$//' " + name});
   if (const std::string word = quoted_between(refusal, "Invalid directive found in batch script: ", '\n');
       !word.empty()) {
     const std::string where = place_of_word(*script, word);
+    if (refusal.find("\xe2\x80\x9c") != std::string_view::npos ||
+        refusal.find("\xe2\x80\x9d") != std::string_view::npos)
+      return (where.empty() ? "" : where + ": ") +
+             tr("the quotes of a word processor are none: type them anew, {}", {"--job-name=\"my job\""});
     return (where.empty() ? "" : where + ": ") +
-           "options begin with --, and a value with a blank needs quotes: --job-name=\"my job\"";
+           tr("options begin with --, and a value with a blank needs quotes: {}", {"--job-name=\"my job\""});
   }
   return "";
 }
@@ -368,7 +424,7 @@ std::string given_gres_option(const Invocation& invocation, const std::optional<
 std::string advice_on_dash(const Invocation& invocation, const Option& option, const std::string& value) {
   const std::string word = std::string(1, option.letter) + value.substr(0, value.find('='));
   if (option.letter == '\0' || !find_option(word, invocation.command)) return "";
-  return "a long option needs two dashes: --" + word + "=…";
+  return tr("a long option needs two dashes: {}", {"--" + word + "=…"});
 }
 
 }  // namespace
@@ -382,13 +438,21 @@ std::string advice(const Invocation& invocation, const std::optional<ScriptFile>
       return advice_on_name(invocation, script, before.ends_with("--") ? "--" + word : word);
   }
   if (std::string found = advice_on_script(invocation, script, refusal); !found.empty()) return found;
+  if (std::string found = advice_on_letter(refusal); !found.empty()) return found;
+  if (refusal.find("did not request any GPU") != std::string_view::npos)
+    return tr("ask for GPUs, too: {}", {"--gpus=1"});
+  if (refusal.find("used without either --gpus or -n/--ntasks") != std::string_view::npos)
+    return tr("say how many tasks there are, or GPUs: {}", {"--ntasks=1"});
+  if (refusal.find("Unexpected `:`") != std::string_view::npos)
+    return tr("no colon stands behind #SBATCH: {}", {"#SBATCH --time=5"});
   if (refusal.find("are mutually exclusive") != std::string_view::npos &&
       refusal.find("--mem-per-cpu") != std::string_view::npos)
-    return "--mem is for each node, --mem-per-cpu for each CPU, --mem-per-gpu for each GPU: keep one of them";
+    return tr(
+        "--mem is for each node, --mem-per-cpu for each CPU, --mem-per-gpu for each GPU: keep one of them");
   if (refusal.find("Script arguments not permitted with --wrap") != std::string_view::npos)
-    return "--wrap has the whole command: leave the script out, or --wrap";
+    return tr("--wrap has the whole command: leave the script out, or --wrap");
   if (refusal.find("No command given to execute") != std::string_view::npos)
-    return "name a program: srun hostname, or srun --pty bash for a shell";
+    return tr("name a program: srun hostname, or srun --pty bash for a shell");
   std::string name = option_of(refusal);
   const bool is_of_resources = refusal.find("Invalid generic resource") != std::string_view::npos ||
                                refusal.find("Invalid Trackable RESource") != std::string_view::npos;
@@ -421,7 +485,7 @@ Refusal with_advice(const Invocation& invocation, const std::optional<ScriptFile
       refusal.text[end - 1] == ')' && end > begin && refusal.text.find(" (", begin) < end;
   if (is_explained) {
     const std::string where = words.substr(0, words.find("; "));
-    if (where.find(" line ") == std::string::npos) return refusal;
+    if (where.find(tr(" line ")) == std::string::npos) return refusal;
     refusal.text.insert(end - 1, "; " + where);
   } else {
     refusal.text.insert(end, " (" + words + ")");

@@ -3,73 +3,78 @@
 #include <algorithm>
 
 #include "text/number.h"
+#include "text/translate.h"
 #include "view/colour.h"
 
 namespace minke::view {
+
+using text::marked;
+using text::tr;
+
 namespace {
 
 constexpr HelpTopic kTopics[] = {
-    {"submit", "submit a job",
-     "A job is a script with #SBATCH lines that say what it needs.\n"
-     "$ sbatch job.sh                            a script\n"
-     "$ sbatch --time=1:00:00 --gpus=1 job.sh    options of the command line win\n"
-     "$ sbatch --wrap 'python3 train.py'         one command\n"
-     "$ srun --pty bash                          a shell in a job\n"
-     "$ minke redo 12                            job 12 again, as it was\n"
-     "All options: minke man sbatch | man -l -\n",
+    {"submit", marked("submit a job"),
+     marked("A job is a script with #SBATCH lines that say what it needs.\n"
+            "$ sbatch job.sh                            a script\n"
+            "$ sbatch --time=1:00:00 --gpus=1 job.sh    options of the command line win\n"
+            "$ sbatch --wrap 'python3 train.py'         one command\n"
+            "$ srun --pty bash                          a shell in a job\n"
+            "$ minke redo 12                            job 12 again, as it was\n"
+            "All options: minke man sbatch | man -l -\n"),
      "start run job script batch sbatch srun"},
-    {"look", "look at jobs and the machine",
-     "$ minke jobs                               your jobs\n"
-     "$ minke tail -f 12                         what job 12 writes\n"
-     "$ squeue                                   everybody's jobs\n"
-     "$ sinfo                                    nodes, and what is free\n"
-     "$ minke top                                what running jobs use now\n"
-     "$ minke portal --open                      all of it in a browser\n",
+    {"look", marked("look at jobs and the machine"),
+     marked("$ minke jobs                               your jobs\n"
+            "$ minke tail -f 12                         what job 12 writes\n"
+            "$ squeue                                   everybody's jobs\n"
+            "$ sinfo                                    nodes, and what is free\n"
+            "$ minke top                                what running jobs use now\n"
+            "$ minke portal --open                      all of it in a browser\n"),
      "list show queue status squeue sinfo output watch browser"},
-    {"why", "why a job waits or failed",
-     "$ minke why 12                             why it waits, or how it ended\n"
-     "$ minke tail 12                            the end of its output\n"
-     "$ seff 12                                  what it used of what it asked for\n"
-     "$ sacct -j 12                              its record\n",
+    {"why", marked("why a job waits or failed"),
+     marked("$ minke why 12                             why it waits, or how it ended\n"
+            "$ minke tail 12                            the end of its output\n"
+            "$ seff 12                                  what it used of what it asked for\n"
+            "$ sacct -j 12                              its record\n"),
      "failed wait waits waiting error pending reason fail"},
-    {"stop", "stop, hold and change jobs",
-     "$ scancel 12                               end it\n"
-     "$ scancel --me --state=PENDING             all of your waiting jobs\n"
-     "$ scontrol hold 12                         not until scontrol release 12\n"
-     "$ minke edit 12                            change a waiting job in your editor\n"
-     "$ minke pause                              no job starts until minke resume\n",
+    {"stop", marked("stop, hold and change jobs"),
+     marked("$ scancel 12                               end it\n"
+            "$ scancel --me --state=PENDING             all of your waiting jobs\n"
+            "$ scontrol hold 12                         not until scontrol release 12\n"
+            "$ minke edit 12                            change a waiting job in your editor\n"
+            "$ minke pause                              no job starts until minke resume\n"),
      "cancel kill end hold change edit pause suspend scancel"},
-    {"arrays", "many jobs from one script",
-     "In the script, $SLURM_ARRAY_TASK_ID tells which task it is.\n"
-     "$ sbatch --array=0-99%4 job.sh             100 tasks, four at a time\n"
-     "$ minke why 12                             how many have failed, and which\n"
-     "$ minke redo --failed 12                   the tasks that failed, again\n"
-     "$ sbatch --dependency=afterok:12 next.sh   when all of job 12 has succeeded\n",
+    {"arrays", marked("many jobs from one script"),
+     marked("In the script, $SLURM_ARRAY_TASK_ID tells which task it is.\n"
+            "$ sbatch --array=0-99%4 job.sh             100 tasks, four at a time\n"
+            "$ minke why 12                             how many have failed, and which\n"
+            "$ minke redo --failed 12                   the tasks that failed, again\n"
+            "$ sbatch --dependency=afterok:12 next.sh   when all of job 12 has succeeded\n"),
      "array many parameters sweep dependency dependencies"},
-    {"gpus", "GPUs",
-     "$ sbatch --gpus=1 job.sh                   one; $CUDA_VISIBLE_DEVICES names it\n"
-     "$ sinfo -o '%n %G'                         which there are\n"
-     "$ minke top                                how busy they are\n"
-     "$ minke estimate 8B                        GPU memory that a model needs\n",
+    {"gpus", marked("GPUs"),
+     marked("$ sbatch --gpus=1 job.sh                   one; $CUDA_VISIBLE_DEVICES names it\n"
+            "$ sinfo -o '%n %G'                         which there are\n"
+            "$ minke top                                how busy they are\n"
+            "$ minke estimate 8B                        GPU memory that a model needs\n"),
      "gpu cuda nvidia memory"},
-    {"data", "files and data",
-     "$ minke storage usage                      what you have on the disks\n"
-     "$ minke cp FROM TO                         copy trees of files\n"
-     "$ minke pack DIRECTORY --to FILE           one large file of many small ones\n"
-     "$ minke stage FILE                         in a job: data on the node's disk\n"
-     "$ minke restore FILE                       files of a snapshot\n",
+    {"data", marked("files and data"),
+     marked("$ minke storage usage                      what you have on the disks\n"
+            "$ minke cp FROM TO                         copy trees of files\n"
+            "$ minke pack DIRECTORY --to FILE           one large file of many small ones\n"
+            "$ minke stage FILE                         in a job: data on the node's disk\n"
+            "$ minke restore FILE                       files of a snapshot\n"),
      "files storage quota copy disk"},
-    {"python", "Python and modules",
-     "$ module load python                       in the script, before Python\n"
-     "$ virtualenv --no-download $SLURM_TMPDIR/env\n"
-     "$ avail_wheels torch                       wheels that are here\n",
+    {"python", marked("Python and modules"),
+     marked("$ module load python                       in the script, before Python\n"
+            "$ virtualenv --no-download $SLURM_TMPDIR/env\n"
+            "$ avail_wheels torch                       wheels that are here\n"),
      "module modules pip wheel environment conda"},
-    {"setup", "set the cluster up",
-     "$ minke env --install                      Slurm's commands in your shells\n"
-     "$ minke setup                              a machine for several people\n"
-     "$ minke doctor                             what is wrong, and what mends it\n"
-     "$ minke up, minke down, minke status       start, stop, look\n"
-     "$ minke backup FILE                        a copy of the cluster's records\n",
+    {"setup", marked("set the cluster up"),
+     marked("$ minke env --install                      Slurm's commands in your shells\n"
+            "$ minke setup                              a machine for several people\n"
+            "$ minke doctor                             what is wrong, and what mends it\n"
+            "$ minke up, minke down, minke status       start, stop, look\n"
+            "$ minke backup FILE                        a copy of the cluster's records\n"),
      "install administrator admin configure configuration shared people users uninstall backup"},
 };
 
@@ -219,19 +224,21 @@ const HelpTopic* find_help_topic(std::string_view word) {
 }
 
 std::string help_overview() {
-  std::string out = "Minke runs jobs here, with Slurm's commands. minke help TOPIC tells more:\n\n";
+  std::string out = tr("Minke runs jobs here, with Slurm's commands. minke help TOPIC tells more:") + "\n\n";
   for (const HelpTopic& topic : kTopics) {
     out += "  " + coloured(topic.name, Meaning::kHeading);
-    out.append(topic.name.size() < 10 ? 10 - topic.name.size() : 1, ' ').append(topic.title).append("\n");
+    out.append(topic.name.size() < 10 ? 10 - topic.name.size() : 1, ' ').append(tr(topic.title)).append("\n");
   }
-  return out +
-         "\nminke --help lists all commands, minke help COMMAND tells the options of one.\n"
-         "The pages: /usr/share/doc/minke, or docs/ of the repository.\n";
+  return out + "\n" +
+         tr("minke --help lists all commands, minke help COMMAND tells the options of one.\n"
+            "The pages: /usr/share/doc/minke, or docs/ of the repository.") +
+         "\n";
 }
 
 std::string help_page(const HelpTopic& topic) {
-  std::string out = coloured(topic.title, Meaning::kHeading) + "\n\n";
-  for (std::string_view rest = topic.text; !rest.empty();) {
+  std::string out = coloured(tr(topic.title), Meaning::kHeading) + "\n\n";
+  const std::string said = tr(topic.text);
+  for (std::string_view rest = said; !rest.empty();) {
     const std::string_view line = rest.substr(0, rest.find('\n'));
     out.append(line.starts_with("$ ") ? "  " : "").append(line).append("\n");
     rest.remove_prefix(std::min(rest.size(), line.size() + 1));

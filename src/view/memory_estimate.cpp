@@ -7,8 +7,13 @@
 #include <nlohmann/json.hpp>
 
 #include "text/printable.h"
+#include "text/translate.h"
 
 namespace minke::view {
+
+using text::tr;
+using text::tr_count;
+
 namespace {
 
 using ml::ModelKind;
@@ -25,19 +30,24 @@ std::string gib(double bytes) {
   return fmt::format("{:.2f}", bytes / kGib);
 }
 
-std::string counted(uint64_t count, const char* what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+std::string number(uint64_t value) {
+  return std::to_string(value);
+}
+
+std::string whole(double value) {
+  return fmt::format("{:.0f}", value);
 }
 
 // What is worked on at once: "2 sequences of 8192 tokens", "64 images".
 std::string batch_of(const EstimateTerms& terms) {
-  if (terms.shape.kind == ModelKind::kImages) return counted(terms.batch, "image");
-  return fmt::format("{} of {} tokens", counted(terms.batch, "sequence"), terms.context);
+  if (terms.shape.kind == ModelKind::kImages) return tr_count("{} image", "{} images", terms.batch);
+  return tr("{} of {} tokens",
+            {tr_count("{} sequence", "{} sequences", terms.batch), std::to_string(terms.context)});
 }
 
 std::string cost_of(const ml::Placement& placement) {
-  return placement.rgu_hours ? fmt::format("{:.2f} RGU-hours an hour", *placement.rgu_hours)
-                             : "no RGU is published";
+  return placement.rgu_hours ? tr("{} RGU-hours an hour", {fmt::format("{:.2f}", *placement.rgu_hours)})
+                             : tr("no RGU is published");
 }
 
 }  // namespace
@@ -71,45 +81,53 @@ ml::MemoryNeed MemoryEstimate::need() const {
 
 void MemoryEstimate::append_weights(std::string& out) const {
   const ml::ModelShape& shape = terms_.shape;
-  out += fmt::format("{}: {} parameters ({})\n", shape.name, with_commas(shape.parameters), terms_.source);
+  out += tr("{}: {} parameters ({})", {shape.name, with_commas(shape.parameters), terms_.source}) + "\n";
   if (shape.kind == ModelKind::kImages) {
-    out += fmt::format("{} layers, images of 224 x 224\n\n", shape.layers);
+    out += tr("{} layers, images of 224 x 224", {number(shape.layers)}) + "\n\n";
   } else if (shape.kind == ModelKind::kEncoder) {
-    out += fmt::format("{} layers, {} heads of {}; it keeps no keys and values\n\n", shape.layers,
-                       shape.heads, shape.head_size);
+    out += tr("{} layers, {} heads of {}; it keeps no keys and values",
+              {number(shape.layers), number(shape.heads), number(shape.head_size)}) +
+           "\n\n";
   } else {
-    out += fmt::format("{} layers, {} heads of {}, {} of them with keys and values\n\n", shape.layers,
-                       shape.heads, shape.head_size, shape.kv_heads);
+    out += tr("{} layers, {} heads of {}, {} of them with keys and values",
+              {number(shape.layers), number(shape.heads), number(shape.head_size), number(shape.kv_heads)}) +
+           "\n\n";
   }
-  out += "Weights, GiB      FP32      FP16       FP8      INT4\n                ";
+  out += text::padded(tr("Weights, GiB"), 12) + "      FP32      FP16       FP8      INT4\n                ";
   for (const auto one :
        {ml::Precision::kFp32, ml::Precision::kFp16, ml::Precision::kFp8, ml::Precision::kInt4})
     out += fmt::format("{:>6}    ", gib(ml::weight_bytes(static_cast<double>(shape.parameters), one)));
   while (out.ends_with(' ')) out.pop_back();
   if (shape.stored_bytes != 0)
-    out += fmt::format("\nAs stored: {} GiB", gib(static_cast<double>(shape.stored_bytes)));
+    out += "\n" + tr("As stored: {} GiB", {gib(static_cast<double>(shape.stored_bytes))});
 }
 
 void MemoryEstimate::append_inference(std::string& out) const {
   const bool images = terms_.shape.kind == ModelKind::kImages;
-  out += fmt::format("\n\nInference with {} weights, {}, GiB\n", ml::precision_name(terms_.precision),
-                     batch_of(terms_));
-  out += fmt::format("  weights {}, {} {}, room for computing {}: {}\n", gib(inference_.weights),
-                     images ? "what is computed of the images" : "keys and values",
-                     gib(images ? inference_.images : inference_.cache), gib(inference_.room),
-                     gib(inference_.total()));
+  out += "\n\n" +
+         tr("Inference with {} weights, {}, GiB", {ml::precision_name(terms_.precision), batch_of(terms_)}) +
+         "\n";
+  out += "  " +
+         tr("weights {}, {} {}, room for computing {}: {}",
+            {gib(inference_.weights), images ? tr("what is computed of the images") : tr("keys and values"),
+             gib(images ? inference_.images : inference_.cache), gib(inference_.room),
+             gib(inference_.total())}) +
+         "\n";
 }
 
 void MemoryEstimate::append_training(std::string& out) const {
-  out +=
-      fmt::format("\nTraining with {}, {} a GPU, activations {}, GiB\n", terms_.optimizer_name,
-                  batch_of(terms_), terms_.shape.kind == ModelKind::kImages ? "of 16 bit" : "computed again");
-  out += "           weights   trained  activations    total\n";
+  out += "\n" +
+         tr("Training with {}, {} a GPU, activations {}, GiB",
+            {terms_.optimizer_name, batch_of(terms_),
+             terms_.shape.kind == ModelKind::kImages ? tr("of 16 bit") : tr("computed again")}) +
+         "\n";
+  out += fmt::format("  {:<6} {:>10} {:>9} {:>12} {:>8}\n", "", tr("weights"), tr("trained"),
+                     tr("activations"), tr("total"));
   for (const auto& [name, method, memory] : training_)
     out += fmt::format("  {:<6} {:>10} {:>9} {:>12} {:>8}\n", name, gib(memory.weights), gib(memory.trained),
                        gib(memory.activations), gib(memory.total()));
   if (terms_.shape.max_context != 0 && terms_.context > terms_.shape.max_context)
-    out += fmt::format("\nThe model is made for {} tokens at most.\n", terms_.shape.max_context);
+    out += "\n" + tr("The model is made for {} tokens at most.", {number(terms_.shape.max_context)}) + "\n";
 }
 
 std::vector<std::string> MemoryEstimate::lines_on_processors() const {
@@ -126,32 +144,40 @@ void MemoryEstimate::append_here(std::string& out) const {
   const std::string name = text::printable(here.name());
   std::vector<std::string> lines;
   if (here_) {
-    out += fmt::format("\n# here, {}: {:.0f} % of each GPU's {:.0f} GB\n", name, here_->used_share * 100,
-                       here_->offer->memory_gib);
+    out += "\n" +
+           tr("# here, {}: {} % of each GPU's {} GB",
+              {name, whole(here_->used_share * 100), whole(here_->offer->memory_gib)}) +
+           "\n";
     lines = ml::sbatch_lines(*here_, terms_.time);
   } else if (!here.offers().gpus.empty()) {
-    out += fmt::format("\n# here, {}: it needs more memory than the GPUs have\n", name);
+    out += "\n" + tr("# here, {}: it needs more memory than the GPUs have", {name}) + "\n";
   } else if (!here.unknown().empty()) {
-    out += fmt::format("\n# here, {}: how much memory its GPUs have is not known: {}\n", name,
-                       text::printable(fmt::format("{}", fmt::join(here.unknown(), ", "))));
+    out += "\n" +
+           tr("# here, {}: how much memory its GPUs have is not known: {}",
+              {name, text::printable(fmt::format("{}", fmt::join(here.unknown(), ", ")))}) +
+           "\n";
   } else if (lines = lines_on_processors(); !lines.empty()) {
-    out += fmt::format("\n# here, {}: there are no GPUs; on processors, slowly\n", name);
+    out += "\n" + tr("# here, {}: there are no GPUs; on processors, slowly", {name}) + "\n";
   } else {
-    out += fmt::format("\n# here, {}: there are no GPUs\n", name);
+    out += "\n" + tr("# here, {}: there are no GPUs", {name}) + "\n";
   }
   for (const std::string& line : lines) out += text::printable(line) + "\n";
 }
 
 void MemoryEstimate::append_clusters(std::string& out) const {
-  out += fmt::format("\nTo ask for, for {}\n", terms_.task);
+  out += "\n" + tr("To ask for, for {}", {terms_.task}) + "\n";
   if (terms_.here && is_asked("here")) append_here(out);
   for (const auto& [cluster, placement] : clusters_) {
     if (!placement) {
-      out += fmt::format("\n# {}: more than 64 of its nodes, or than one of its GPUs must hold\n", cluster);
+      out +=
+          "\n" + tr("# {}: more than 64 of its nodes, or than one of its GPUs must hold", {cluster}) + "\n";
       continue;
     }
-    out += fmt::format("\n# {}: {:.0f} % of each GPU's {:.0f} GB; {}\n", cluster, placement->used_share * 100,
-                       placement->offer->memory_gib, cost_of(*placement));
+    out +=
+        "\n" +
+        tr("# {}: {} % of each GPU's {} GB; {}", {cluster, whole(placement->used_share * 100),
+                                                  whole(placement->offer->memory_gib), cost_of(*placement)}) +
+        "\n";
     for (const std::string& line : ml::sbatch_lines(*placement, terms_.time)) out += line + "\n";
   }
 }

@@ -11,9 +11,14 @@
 #include "text/chain_comment.h"
 #include "text/job_id.h"
 #include "text/printable.h"
+#include "text/translate.h"
 #include "view/colour.h"
 
 namespace minke::view {
+
+using text::marked;
+using text::tr;
+
 namespace {
 
 using model::JobRecord;
@@ -24,36 +29,19 @@ struct Cell {
 };
 using Line = std::vector<Cell>;
 
-bool is_continuation(char c) {
-  return (static_cast<unsigned char>(c) & 0xc0) == 0x80;
-}
-
-size_t characters(std::string_view text) {
-  return static_cast<size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return !is_continuation(c); }));
-}
-
-// The first `most` characters.
-std::string cut(std::string_view text, size_t most) {
-  size_t at = 0, seen = 0;
-  for (; at < text.size(); ++at)
-    if (!is_continuation(text[at]) && seen++ == most) break;
-  return std::string(text.substr(0, at));
-}
-
 std::string ago(int64_t seconds) {
-  if (seconds < 60) return "just now";
-  if (seconds < 3600) return std::to_string(seconds / 60) + " min ago";
-  if (seconds < 172800) return std::to_string(seconds / 3600) + " h ago";
-  return std::to_string(seconds / 86400) + " d ago";
+  if (seconds < 60) return tr("just now");
+  if (seconds < 3600) return tr("{} min ago", {std::to_string(seconds / 60)});
+  if (seconds < 172800) return tr("{} h ago", {std::to_string(seconds / 3600)});
+  return tr("{} d ago", {std::to_string(seconds / 86400)});
 }
 
 std::string how_it_ended(const JobRecord& job, int64_t now) {
   const int status = job.exit_code();
   std::string out;
   if (job.state() == model::JOB_FAILED)
-    out = WIFSIGNALED(status) ? "signal " + std::to_string(WTERMSIG(status)) + ", "
-                              : "exit code " + std::to_string(WEXITSTATUS(status)) + ", ";
+    out = WIFSIGNALED(status) ? tr("signal {}, ", {std::to_string(WTERMSIG(status))})
+                              : tr("exit code {}, ", {std::to_string(WEXITSTATUS(status))});
   return out + ago(now - job.end_time());
 }
 
@@ -68,7 +56,7 @@ std::string place_or_reason(const JobRecord& job, int64_t now) {
 
 std::string time_left(const JobRecord& job, int64_t now) {
   if (job.state() != model::JOB_RUNNING) return "";
-  if (job.end_time() == 0 || job.time_limit_minutes() == kUnlimited) return "no limit";
+  if (job.end_time() == 0 || job.time_limit_minutes() == kUnlimited) return tr("no limit");
   std::string out;
   append_elapsed(out, std::max<int64_t>(0, job.end_time() - now));
   return out;
@@ -85,6 +73,26 @@ Line line_of(const JobRecord& job, int64_t now) {
           {place_or_reason(job, now)}};
 }
 
+// "2 running". The words of states stay Slurm's in tables, where people look them up.
+std::string count_of_state(const std::string& word, size_t count) {
+  struct Known {
+    std::string_view word, count;
+  };
+  static constexpr Known kKnown[] = {
+      {"running", marked("{} running")},
+      {"waiting", marked("{} waiting")},
+      {"completed", marked("{} completed")},
+      {"failed", marked("{} failed")},
+      {"cancelled", marked("{} cancelled")},
+      {"timeout", marked("{} timeout")},
+      {"out of memory", marked("{} out of memory")},
+      {"suspended", marked("{} suspended")},
+  };
+  for (const Known& known : kKnown)
+    if (known.word == word) return text::tr_count(known.count, known.count, count);
+  return std::to_string(count) + " " + word;
+}
+
 std::string laid_out(const std::vector<Line>& lines, size_t columns) {
   constexpr size_t kLongestName = 24;
   constexpr size_t kName = 1;
@@ -92,7 +100,7 @@ std::string laid_out(const std::vector<Line>& lines, size_t columns) {
   for (const Line& line : lines) {
     widths.resize(std::max(widths.size(), line.size()));
     for (size_t i = 0; i < line.size(); ++i) {
-      const size_t wanted = characters(line[i].text);
+      const size_t wanted = text::characters(line[i].text);
       widths[i] = std::max(widths[i], i == kName ? std::min(wanted, kLongestName) : wanted);
     }
   }
@@ -103,11 +111,11 @@ std::string laid_out(const std::vector<Line>& lines, size_t columns) {
     for (size_t i = 0; i < line.size() && left > 0; ++i) {
       const bool last = i + 1 == line.size();
       const size_t room = std::min(left, last ? SIZE_MAX : widths[i]);
-      const std::string shown = cut(line[i].text, room);
+      const std::string shown = text::first_characters(line[i].text, room);
       row += coloured(shown, line[i].meaning);
-      left -= std::min(left, characters(shown));
+      left -= std::min(left, text::characters(shown));
       if (last) break;
-      const size_t pad = std::min(left, widths[i] - std::min(widths[i], characters(shown)) + 2);
+      const size_t pad = std::min(left, widths[i] - std::min(widths[i], text::characters(shown)) + 2);
       row.append(pad, ' ');
       left -= pad;
     }
@@ -120,13 +128,13 @@ std::string laid_out(const std::vector<Line>& lines, size_t columns) {
 }  // namespace
 
 std::string my_jobs_table(const MyJobs& jobs, const DisplayContext& context, size_t columns) {
-  if (jobs.queued.empty() && jobs.ended.empty()) return "You have no jobs.\n";
-  std::vector<Line> lines = {{{"JOBID", Meaning::kHeading},
-                              {"NAME", Meaning::kHeading},
-                              {"STATE", Meaning::kHeading},
-                              {"TIME", Meaning::kHeading},
-                              {"LEFT", Meaning::kHeading},
-                              {"WHERE OR WHY", Meaning::kHeading}}};
+  if (jobs.queued.empty() && jobs.ended.empty()) return tr("You have no jobs.") + "\n";
+  std::vector<Line> lines = {{{tr("JOBID"), Meaning::kHeading},
+                              {tr("NAME"), Meaning::kHeading},
+                              {tr("STATE"), Meaning::kHeading},
+                              {tr("TIME"), Meaning::kHeading},
+                              {tr("LEFT"), Meaning::kHeading},
+                              {tr("WHERE OR WHY"), Meaning::kHeading}}};
   for (const auto* list : {&jobs.queued, &jobs.ended})
     for (const JobRecord* job : *list) lines.push_back(line_of(*job, context.now));
   return laid_out(lines, columns);
@@ -144,12 +152,12 @@ std::string my_jobs_summary(const MyJobs& jobs) {
     }
     std::string out;
     for (const auto& [word, count] : counts)
-      out.append(out.empty() ? "" : ", ").append(std::to_string(count)).append(" ").append(word);
+      out.append(out.empty() ? "" : ", ").append(count_of_state(word, count));
     return out;
   };
   const std::string queued = counted(jobs.queued), ended = counted(jobs.ended);
   if (ended.empty()) return queued;
-  return (queued.empty() ? "" : queued + "; ") + "ended: " + ended;
+  return (queued.empty() ? "" : queued + tr("; ")) + tr("ended: ") + ended;
 }
 
 }  // namespace minke::view

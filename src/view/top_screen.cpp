@@ -14,15 +14,22 @@
 #include "model/job_state.pb.h"
 #include "model/measurement.pb.h"
 #include "text/duration.h"
+#include "text/translate.h"
 #include "view/colour.h"
 #include "view/text.h"
 
 namespace minke::view {
+
+using text::marked;
+using text::tr;
+
 namespace {
 
 constexpr size_t kWide = 120, kWidest = 200;
 constexpr size_t kMostWaiting = 5;
-constexpr char kKeys[] = "q quit  c processors  m memory  g GPU  t time left  j job  space now";
+constexpr size_t kLabel = 15;  // of cores and memory, as wide as that of a GPU
+constexpr std::string_view kKeys =
+    marked("q quit  c processors  m memory  g GPU  t time left  j job  space now");
 
 // A piece of a line with its colour. Its width counts characters.
 struct Piece {
@@ -77,7 +84,7 @@ std::string gpu_text(const model::JobRecord& job, const model::Sample& now) {
   uint64_t held = 0, mib = 0;
   for (const model::Gres& gres : job.tres_gres())
     if (gres.name() == "gpu") held = std::max<uint64_t>(held, gres.count());
-  if (now.gpus().empty()) return held == 0 ? "" : fmt::format("of {}", held);
+  if (now.gpus().empty()) return held == 0 ? "" : tr("of {}", {std::to_string(held)});
   for (const model::Sample::Gpu& gpu : now.gpus()) mib += gpu.memory_mib();
   return fmt::format("{:.0f}% {}", gpu_use(now), size_text(static_cast<double>(mib) * 1024));
 }
@@ -138,12 +145,13 @@ class Screen {
       const model::GpuDevice& device = machine.gpu_devices(i);
       Line line = {{fmt::format("GPU {} {:<8.8} ", i, device.type())}};
       add(line, bar(gpu.utilization() / 100.0, width));
-      line.push_back({fmt::format(" {:>3}% busy  ", gpu.utilization())});
+      line.push_back({fmt::format(" {:>3}% {}  ", gpu.utilization(), tr("busy"))});
       const double total = std::max<double>(1, static_cast<double>(device.memory_mib()));
       if (is_wide()) add(line, bar(static_cast<double>(gpu.memory_mib()) / total, width));
-      line.push_back({fmt::format("{}{} of {}  {:.0f} W", is_wide() ? " " : "",
-                                  size_text(static_cast<double>(gpu.memory_mib()) * 1024),
-                                  size_text(total * 1024), gpu.milliwatts() / 1000.0)});
+      line.push_back({fmt::format(
+          "{}{}  {:.0f} W", is_wide() ? " " : "",
+          tr("{} of {}", {size_text(static_cast<double>(gpu.memory_mib()) * 1024), size_text(total * 1024)}),
+          gpu.milliwatts() / 1000.0)});
       if (is_wide()) line.push_back({fmt::format("  {} MHz", gpu.clock_mhz())});
       lines_.push_back(std::move(line));
     }
@@ -152,28 +160,31 @@ class Screen {
   void machine() {
     const api::MachineMeasurement& machine = reply_.machine();
     const size_t width = is_wide() ? 30 : 12;
-    Line line = {{"cores          "}};
+    Line line = {{text::padded(tr("cores"), kLabel)}};
     add(line, bar(machine.cores() / std::max(1u, machine.cpus()), width));
-    line.push_back({fmt::format(" {:.1f} of {} cores busy", machine.cores(), machine.cpus())});
+    line.push_back({" " + tr("{} of {} cores busy",
+                             {fmt::format("{:.1f}", machine.cores()), std::to_string(machine.cpus())})});
     if (machine.watts() > 0) line.push_back({fmt::format(", {:.0f} W", machine.watts())});
     lines_.push_back(std::move(line));
     const auto used = static_cast<double>(machine.memory_kib()),
                total = static_cast<double>(machine.total_memory_kib());
-    Line memory = {{"memory         "}};
+    Line memory = {{text::padded(tr("memory"), kLabel)}};
     add(memory, bar(used / std::max(1.0, total), width));
-    memory.push_back({fmt::format(" memory {} of {}", size_text(used), size_text(total))});
+    memory.push_back({" " + tr("memory {} of {}", {size_text(used), size_text(total)})});
     lines_.push_back(std::move(memory));
   }
 
   void jobs() {
     lines_.push_back(
-        {{fmt::format("{} job{} running", reply_.jobs_size(), reply_.jobs_size() == 1 ? "" : "s"),
+        {{text::tr_count("{} job running", "{} jobs running", static_cast<uint64_t>(reply_.jobs_size())),
           Meaning::kHeading}});
     if (reply_.jobs().empty()) return;
-    std::string heading = fmt::format("{:<10} {:<8} {:<12} {:>9} {:>9} {:>10} {:>12}", "JOBID", "USER",
-                                      "NAME", "LEFT", "GPU", "CORES", "MEMORY");
+    // fmt counts characters of UTF-8, too.
+    std::string heading = fmt::format("{:<10} {:<8} {:<12} {:>9} {:>9} {:>10} {:>12}", tr("JOBID"),
+                                      tr("USER"), tr("NAME"), tr("LEFT"), "GPU", tr("CORES"), tr("MEMORY"));
     if (is_wide())
-      heading += fmt::format(" {:>11} {:>7} {:>7} {:>7} {:>5}", "TIME", "PEAK", "READ/S", "WRITE/S", "PIDS");
+      heading += fmt::format(" {:>11} {:>7} {:>7} {:>7} {:>5}", tr("TIME"), tr("PEAK"), tr("READ/S"),
+                             tr("WRITE/S"), "PIDS");
     lines_.push_back({{heading, Meaning::kDim}});
     for (const api::JobMeasurement* measured : ordered(reply_, how_.order))
       lines_.push_back(line_of(*measured));
@@ -183,7 +194,7 @@ class Screen {
     const model::JobRecord& job = measured.job();
     const model::Sample& now = measured.now();
     const auto left = seconds_left(job, reply_.now());
-    const std::string left_text = left ? text::format_seconds(*left) : "no limit";
+    const std::string left_text = left ? text::format_seconds(*left) : tr("no limit");
     // A job that asked for no memory may use all of it.
     const double held = static_cast<double>(job.memory_mib()) * 1024,
                  used = static_cast<double>(now.memory_kib());
@@ -207,18 +218,18 @@ class Screen {
   void waiting() {
     if (waiting_.empty()) return;
     lines_.emplace_back();
-    lines_.push_back({{fmt::format("{} job{} waiting", waiting_.size(), waiting_.size() == 1 ? "" : "s"),
-                       Meaning::kHeading}});
+    lines_.push_back(
+        {{text::tr_count("{} job waiting", "{} jobs waiting", waiting_.size()), Meaning::kHeading}});
     for (size_t i = 0; i < waiting_.size() && i < kMostWaiting; ++i) {
       const model::JobRecord& job = *waiting_[i];
       lines_.push_back(
           {{fmt::format("{:<10} {:<8.8} {:<12.12} {:>9} ", job_text(job), plain(job.user_name()),
-                        plain(job_name(job)),
-                        fmt::format("{} CPU{}", job.num_cpus(), job.num_cpus() == 1 ? "" : "s"))},
+                        plain(job_name(job)), text::tr_count("{} CPU", "{} CPUs", job.num_cpus()))},
            {"(" + std::string(reason_text(job)) + ")", Meaning::kWaiting}});
     }
     if (waiting_.size() > kMostWaiting)
-      lines_.push_back({{fmt::format("and {} more", waiting_.size() - kMostWaiting), Meaning::kDim}});
+      lines_.push_back(
+          {{tr("and {} more", {std::to_string(waiting_.size() - kMostWaiting)}), Meaning::kDim}});
   }
 
   std::string out() {
@@ -227,20 +238,20 @@ class Screen {
     if (live && lines_.size() > room) lines_.resize(room);
     if (live && how_.shows_keys) {
       lines_.resize(room);
-      lines_.push_back({{kKeys, Meaning::kDim}});
+      lines_.push_back({{tr(kKeys), Meaning::kDim}});
     }
-    std::string text;
+    std::string all;
     for (const Line& line : lines_) {
       size_t left = how_.columns == 0 ? SIZE_MAX : how_.columns;
       for (const Piece& piece : line) {
-        const std::string shown = piece.text.substr(0, left);
-        left -= std::min(left, shown.size());
-        text += coloured(shown, piece.meaning);
+        const std::string shown = text::first_characters(piece.text, left);
+        left -= std::min(left, text::characters(shown));
+        all += coloured(shown, piece.meaning);
       }
-      text += live ? "\x1b[K\r\n" : "\n";
+      all += live ? "\x1b[K\r\n" : "\n";
     }
-    if (live) text.resize(text.size() - 2);  // the last line must not scroll
-    return text;
+    if (live) all.resize(all.size() - 2);  // the last line must not scroll
+    return all;
   }
 
   const api::MeasurementsReply& reply_;

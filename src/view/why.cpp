@@ -12,10 +12,13 @@
 #include "text/number.h"
 #include "text/printable.h"
 #include "text/signal_name.h"
+#include "text/translate.h"
 
 namespace minke::view {
 
 using namespace model;
+using text::tr;
+using text::tr_count;
 
 namespace {
 
@@ -31,23 +34,23 @@ std::string name_of(const api::JobInTheWay& job) {
   return std::to_string(job.job_id());
 }
 
-std::string count_of(uint64_t count, const std::string& one) {
-  return std::to_string(count) + " " + one + (count == 1 ? "" : "s");
+std::string jobs_of(uint64_t count) {
+  return tr_count("{} job", "{} jobs", count);
 }
 
 // "in about 3 h 10 min", "now".
 std::string distance(int64_t seconds) {
-  if (seconds <= 0) return "now";
-  if (seconds < 60) return "in less than a minute";
+  if (seconds <= 0) return tr("now");
+  if (seconds < 60) return tr("in less than a minute");
   const int64_t minutes = (seconds + 30) / 60;
-  std::string words = "in about ";
-  if (minutes < 60) return words + std::to_string(minutes) + " min";
+  const auto text = [](int64_t number) { return std::to_string(number); };
+  if (minutes < 60) return tr("in about {} min", {text(minutes)});
   const int64_t hours = minutes / 60;
   if (hours < 48)
-    return words + std::to_string(hours) + " h" +
-           (minutes % 60 != 0 ? " " + std::to_string(minutes % 60) + " min" : "");
-  return words + std::to_string(hours / 24) + " d" +
-         (hours % 24 != 0 ? " " + std::to_string(hours % 24) + " h" : "");
+    return minutes % 60 == 0 ? tr("in about {} h", {text(hours)})
+                             : tr("in about {} h {} min", {text(hours), text(minutes % 60)});
+  return hours % 24 == 0 ? tr("in about {} d", {text(hours / 24)})
+                         : tr("in about {} d {} h", {text(hours / 24), text(hours % 24)});
 }
 
 std::string moment(int64_t time, const DisplayContext& context) {
@@ -57,39 +60,42 @@ std::string moment(int64_t time, const DisplayContext& context) {
 }
 
 std::string when(int64_t time, const DisplayContext& context) {
-  return time <= context.now ? "now" : distance(time - context.now) + " (" + moment(time, context) + ")";
+  return time <= context.now ? tr("now") : distance(time - context.now) + " (" + moment(time, context) + ")";
 }
 
 std::string hold_words(const JobRecord& job) {
   if (job.reason() == WAIT_HELD_USER)
-    return "It is held. To let it go: scontrol release " + std::to_string(job.job_id());
+    return tr("It is held. To let it go: {}", {"scontrol release " + std::to_string(job.job_id())});
   if (job.reason() == WAIT_MAX_REQUEUE)
-    return "It is held because it was requeued too often. To let it try again: scontrol release " +
-           std::to_string(job.job_id());
+    return tr("It is held because it was requeued too often. To let it try again: {}",
+              {"scontrol release " + std::to_string(job.job_id())});
   if (job.priority() != 0 && !job.reason_detail().empty())
-    return "It is held until there is less on the disk: " + job.reason_detail() + ".";
+    return tr("It is held until there is less on the disk: {}.", {job.reason_detail()});
   // On a real Slurm minke agent holds such jobs, and says so there.
   if (job.spec().admin_comment().starts_with("DiskQuotaExceeded"))
-    return "It is held until there is less on the disk: " + job.spec().admin_comment() + ".";
-  return "It is held by an administrator" +
-         (job.reason_detail().empty() ? std::string() : " (" + job.reason_detail() + ")") +
-         "; only they can release it.";
+    return tr("It is held until there is less on the disk: {}.", {job.spec().admin_comment()});
+  return tr("It is held by an administrator{}; only they can release it.",
+            {job.reason_detail().empty() ? std::string() : " (" + job.reason_detail() + ")"});
 }
 
 std::string dependency_words(const JobRecord& job) {
   std::string list;
   append_dependencies(list, job);
   if (job.reason() == WAIT_DEP_INVALID)
-    return "It waits for jobs that ended in the wrong way, so it will never start: " + list +
-           ". Cancel it (scancel " + std::to_string(job.job_id()) + "), or change what it depends on.";
-  return "It waits for other jobs: " + list + ".";
+    return tr(
+        "It waits for jobs that ended in the wrong way, so it will never start: {}. Cancel it ({}), or "
+        "change "
+        "what it depends on.",
+        {list, "scancel " + std::to_string(job.job_id())});
+  return tr("It waits for other jobs: {}.", {list});
 }
 
 std::string priority_words(const api::ExplainJobReply& reply) {
-  if (reply.ahead() == 0) return "Its priority is " + std::to_string(reply.job().priority()) + ".";
-  return count_of(reply.ahead(), "job") + (reply.ahead() >= 10000 ? " or more" : "") +
-         (reply.ahead() == 1 ? " comes" : " come") + " before it. Its priority is " +
-         std::to_string(reply.job().priority()) + ".";
+  const std::string priority = tr("Its priority is {}.", {std::to_string(reply.job().priority())});
+  if (reply.ahead() == 0) return priority;
+  if (reply.ahead() >= 10000)
+    return tr("{} jobs or more come before it. ", {std::to_string(reply.ahead())}) + priority;
+  return tr_count("{} job comes before it. ", "{} jobs come before it. ", reply.ahead()) + priority;
 }
 
 // Why suitable nodes are unavailable: the reason's detail tells the kind. A real Slurm says
@@ -99,32 +105,34 @@ std::string unavailable_nodes_words(const JobRecord& job) {
   const std::string& detail = job.reason_detail();
   if (const size_t at = detail.find(kSlurmsNames); at != std::string::npos) {
     const std::string names = detail.substr(at + kSlurmsNames.size());
-    return "Nodes that it needs are down or drained" + (names.empty() ? "" : ": " + names) + ".";
+    return names.empty() ? tr("Nodes that it needs are down or drained.")
+                         : tr("Nodes that it needs are down or drained: {}.", {names});
   }
   if (const size_t at = detail.find("the launcher "); at != std::string::npos)
-    return "Nothing starts: " + detail.substr(at) + ". More: minke doctor, minke log.";
+    return tr("Nothing starts: {}. More: {}.", {detail.substr(at), "minke doctor, minke log"});
   if (detail.find("maintenance") != std::string::npos)
-    return "Nodes that it needs are reserved for maintenance before it could end.";
+    return tr("Nodes that it needs are reserved for maintenance before it could end.");
   // So a real Slurm says of nodes that are drained, too.
   if (detail.find("May be reserved") != std::string::npos)
-    return "Nodes that it needs are drained, or reserved for others before it could end.";
+    return tr("Nodes that it needs are drained, or reserved for others before it could end.");
   if (detail.find("eserved") != std::string::npos)
-    return "Nodes that it needs are reserved for others before it could end.";
+    return tr("Nodes that it needs are reserved for others before it could end.");
   if (const size_t comma = detail.find(", "); comma != std::string::npos)
-    return "It could start, but cannot be launched for now: " + detail.substr(comma + 2) +
-           ". It is tried again by itself.";
-  return "Nodes that it needs are down or drained.";
+    return tr("It could start, but cannot be launched for now: {}. It is tried again by itself.",
+              {detail.substr(comma + 2)});
+  return tr("Nodes that it needs are down or drained.");
 }
 
 // Of a limit that only its name is known of, as a real Slurm tells it: where the limits can be seen.
 std::string named_limit_words(const JobRecord& job) {
   const std::string reason(reason_text(job));
   if (reason.starts_with("Assoc"))
-    return "A limit of its account holds it up, or of its user there (" + reason +
-           "). The limits: sacctmgr show assoc where account=" + job.account();
+    return tr("A limit of its account holds it up, or of its user there ({}). The limits: {}",
+              {reason, "sacctmgr show assoc where account=" + job.account()});
   if (reason.starts_with("QOS"))
-    return "A limit of its QOS holds it up (" + reason + "). The limits: sacctmgr show qos " + job.qos();
-  return "It waits because of " + reason + ".";
+    return tr("A limit of its QOS holds it up ({}). The limits: {}",
+              {reason, "sacctmgr show qos " + job.qos()});
+  return tr("It waits because of {}.", {reason});
 }
 
 std::string waits_for(const api::ExplainJobReply& reply, const DisplayContext& context) {
@@ -138,67 +146,69 @@ std::string waits_for(const api::ExplainJobReply& reply, const DisplayContext& c
     case WAIT_DEP_INVALID:
       return dependency_words(job);
     case WAIT_TIME:
-      return "It may not begin before " + moment(job.eligible_time(), context) + ", " +
-             distance(job.eligible_time() - context.now) + ".";
+      return tr("It may not begin before {}, {}.",
+                {moment(job.eligible_time(), context), distance(job.eligible_time() - context.now)});
     case WAIT_ARRAY_TASK_LIMIT:
-      return "As many tasks of its array run as its % allows. More at a time: scontrol update jobid=" +
-             std::to_string(job.array_job_id()) + " arraytaskthrottle=N";
+      return tr("As many tasks of its array run as its % allows. More at a time: {}",
+                {"scontrol update jobid=" + std::to_string(job.array_job_id()) + " arraytaskthrottle=N"});
     case WAIT_RESOURCES:
       if (job.reason_detail().starts_with("Nodes required for job are DOWN"))
-        return "Nodes that it needs are down, drained, or reserved for jobs of partitions that come first.";
-      return "It is the next of its partition, and waits until what it asks for is free.";
+        return tr(
+            "Nodes that it needs are down, drained, or reserved for jobs of partitions that come first.");
+      return tr("It is the next of its partition, and waits until what it asks for is free.");
     case WAIT_PRIORITY:
       return priority_words(reply);
     case WAIT_LICENSES:
-      return "It waits for licenses that others hold: " + job.spec().licenses() + ".";
+      return tr("It waits for licenses that others hold: {}.", {job.spec().licenses()});
     case WAIT_PART_DOWN:
     case WAIT_PART_INACTIVE:
-      return "Its partition (" + job.partition() + ") is switched off: nothing starts there for now.";
+      return tr("Its partition ({}) is switched off: nothing starts there for now.", {job.partition()});
     case WAIT_NODE_NOT_AVAIL:
       return unavailable_nodes_words(job);
     case WAIT_RESERVATION:
-      return "It waits for its reservation, " + job.spec().reservation() + ".";
+      return tr("It waits for its reservation, {}.", {job.spec().reservation()});
     case WAIT_PART_TIME_LIMIT:
-      return "It asks for more time than its partition (" + job.partition() +
-             ") allows. Ask for less: scontrol update jobid=" + std::to_string(job.job_id()) + " timelimit=…";
+      return tr("It asks for more time than its partition ({}) allows. Ask for less: {}",
+                {job.partition(), "scontrol update jobid=" + std::to_string(job.job_id()) + " timelimit=…"});
     case FAIL_BAD_CONSTRAINTS:
-      return "No nodes can ever give it what it asks for.";
+      return tr("No nodes can ever give it what it asks for.");
     case WAIT_NO_REASON:
       if (const auto reason = reason_text(job); reason != "None")
-        return "It waits because of " + std::string(reason) + ".";
-      return "It has just been submitted, or is about to start.";
+        return tr("It waits because of {}.", {reason});
+      return tr("It has just been submitted, or is about to start.");
     default:
       if (!reply.limit().empty())
-        return "A limit holds it up (" + std::string(reason_text(job)) + "). " + reply.limit() + ".";
+        return tr("A limit holds it up ({}). {}.", {reason_text(job), reply.limit()});
       return named_limit_words(job);
   }
 }
 
 std::string size_of(const api::JobInTheWay& job) {
-  std::string text = count_of(job.num_cpus(), "CPU");
-  if (job.num_gpus() > 0) text += ", " + count_of(job.num_gpus(), "GPU");
-  if (!job.node_list().empty()) return text + " on " + job.node_list();
-  return text + (job.num_nodes() > 1 ? " on " + count_of(job.num_nodes(), "node") : "");
+  std::string text = tr_count("{} CPU", "{} CPUs", job.num_cpus());
+  if (job.num_gpus() > 0) text += ", " + tr_count("{} GPU", "{} GPUs", job.num_gpus());
+  if (!job.node_list().empty()) return text + tr(" on {}", {job.node_list()});
+  return text + (job.num_nodes() > 1 ? tr_count(" on {} node", " on {} nodes", job.num_nodes()) : "");
 }
 
 void append_job(std::string& out, const api::JobInTheWay& job, bool with_priority,
                 const DisplayContext& context) {
-  out += "  " + name_of(job) + " of " + job.user() + ": " + size_of(job);
-  if (!job.running() && with_priority) out += ", priority " + std::to_string(job.priority());
+  out += "  " + tr("{} of {}: {}", {name_of(job), job.user(), size_of(job)});
+  if (!job.running() && with_priority) out += tr(", priority {}", {std::to_string(job.priority())});
   if (!job.running() && job.start_time() != 0)
-    out += ", expected to start " + when(job.start_time(), context);
-  if (job.end_time() != 0) out += ", expected to end " + when(job.end_time(), context);
-  if (job.running() && job.limit_end() == 0) out += ", has no time limit";
-  if (job.running() && job.limit_end() != 0) out += ", at the latest " + moment(job.limit_end(), context);
+    out += tr(", expected to start {}", {when(job.start_time(), context)});
+  if (job.end_time() != 0) out += tr(", expected to end {}", {when(job.end_time(), context)});
+  if (job.running() && job.limit_end() == 0) out += tr(", has no time limit");
+  if (job.running() && job.limit_end() != 0)
+    out += tr(", at the latest {}", {moment(job.limit_end(), context)});
   out += "\n";
 }
 
-void append_jobs(std::string& out, const api::ExplainJobReply& reply, bool running, const char* heading,
-                 const DisplayContext& context) {
+void append_jobs(std::string& out, const api::ExplainJobReply& reply, bool running,
+                 const std::string& heading, const DisplayContext& context) {
   bool first = true;
   for (const api::JobInTheWay& job : reply.jobs()) {
     if (job.running() != running) continue;
-    if (std::exchange(first, false)) out += heading;
+    if (std::exchange(first, false)) out += "\n" + heading + "\n";
     append_job(out, job, true, context);
   }
 }
@@ -209,65 +219,70 @@ void append_jobs(std::string& out, const api::ExplainJobReply& reply, const Disp
       for (const api::JobInTheWay& job : reply.jobs()) append_job(out, job, false, context);
       return;
     case WAIT_LICENSES:
-      return append_jobs(out, reply, true, "\nThese have them:\n", context);
+      return append_jobs(out, reply, true, tr("These have them:"), context);
     default:
-      append_jobs(out, reply, false, "\nBefore it:\n", context);
+      append_jobs(out, reply, false, tr("Before it:"), context);
       append_jobs(
           out, reply, true,
-          reply.limit().empty() ? "\nRunning where it will start:\n" : "\nRunning under these limits:\n",
+          reply.limit().empty() ? tr("Running where it will start:") : tr("Running under these limits:"),
           context);
   }
 }
 
 std::string evidence(const api::ExplainJobReply& reply) {
-  if (reply.runs_of_all() == 0) return "going by the time limits: no job has ended here yet";
+  if (reply.runs_of_all() == 0) return tr("going by the time limits: no job has ended here yet");
   if (reply.runs_of_user() == 0)
-    return "going by how long the last " + count_of(reply.runs_of_all(), "job") + " ran";
-  return "going by how long the user's last " + count_of(std::min(reply.runs_of_user(), 60u), "job") + " ran";
+    return tr("going by how long the last {} ran", {jobs_of(reply.runs_of_all())});
+  return tr("going by how long the user's last {} ran", {jobs_of(std::min(reply.runs_of_user(), 60u))});
 }
 
 void append_start(std::string& out, const api::ExplainJobReply& reply, const DisplayContext& context) {
   if (reply.start_time() == 0) {
-    out += reply.after_unlimited()
-               ? "\nWhen it will start cannot be said: it waits for a job that has no time limit.\n"
-               : "\nWhen it will start cannot be said.\n";
+    out += "\n" +
+           (reply.after_unlimited()
+                ? tr("When it will start cannot be said: it waits for a job that has no time limit.")
+                : tr("When it will start cannot be said.")) +
+           "\n";
     return;
   }
-  out += "\nExpected start: " + when(reply.start_time(), context);
-  if (!reply.start_nodes().empty()) out += " on " + reply.start_nodes();
+  out += "\n" + tr("Expected start: {}", {when(reply.start_time(), context)});
+  if (!reply.start_nodes().empty()) out += tr(" on {}", {reply.start_nodes()});
   out += ", " + evidence(reply) + ".\n";
   constexpr uint64_t kTelling = 10;  // fewer forecasts tell nothing about the next
   if (reply.judged_forecasts() >= kTelling && reply.latest() > reply.earliest() &&
       reply.start_time() > context.now)
-    out += "Four of five such jobs start between " + moment(reply.earliest(), context) + " and " +
-           moment(reply.latest(), context) + " (" + count_of(reply.judged_forecasts(), "earlier forecast") +
-           ").\n";
+    out += tr("Four of five such jobs start between {} and {} ({}).",
+              {moment(reply.earliest(), context), moment(reply.latest(), context),
+               tr_count("{} earlier forecast", "{} earlier forecasts", reply.judged_forecasts())}) +
+           "\n";
   if (reply.start_by_limits() > reply.start_time())
-    out += "If every job used all of its time: " + when(reply.start_by_limits(), context) + ".\n";
+    out += tr("If every job used all of its time: {}.", {when(reply.start_by_limits(), context)}) + "\n";
 }
 
 void append_notes(std::string& out, const api::ExplainJobReply& reply) {
-  if (reply.notes_size() > 0) out += "\nNot known here:\n";
+  if (reply.notes_size() > 0) out += "\n" + tr("Not known here:") + "\n";
   for (const std::string& note : reply.notes()) out += "  " + text::printable(note) + "\n";
 }
 
 void append_smaller_requests(std::string& out, const api::ExplainJobReply& reply,
                              const DisplayContext& context) {
-  if (reply.smaller_size() > 0) out += "\nIt would start sooner with\n";
+  if (reply.smaller_size() > 0) out += "\n" + tr("It would start sooner with") + "\n";
   for (const api::SmallerRequest& smaller : reply.smaller())
-    out += "  " + smaller.options() + " instead of " + smaller.instead_of() + ": " +
-           when(smaller.start_time(), context) + "\n";
+    out += "  " +
+           tr("{} instead of {}: {}",
+              {smaller.options(), smaller.instead_of(), when(smaller.start_time(), context)}) +
+           "\n";
 }
 
 // Appends where, since when and until when a running or suspended job runs.
 void append_run(std::string& out, const api::ExplainJobReply& reply, const DisplayContext& context) {
   const JobRecord& job = reply.job();
-  out += "It runs on " + job.node_list() + " since " + moment(job.start_time(), context) + ".\n";
-  if (job.state() == JOB_SUSPENDED) out += "It is suspended: scontrol resume lets it go on.\n";
-  if (job.end_time() != 0) out += "Its time limit ends " + when(job.end_time(), context) + ".\n";
-  if (job.end_time() == 0) out += "It has no time limit.\n";
+  out += tr("It runs on {} since {}.", {job.node_list(), moment(job.start_time(), context)}) + "\n";
+  if (job.state() == JOB_SUSPENDED) out += tr("It is suspended: scontrol resume lets it go on.") + "\n";
+  if (job.end_time() != 0) out += tr("Its time limit ends {}.", {when(job.end_time(), context)}) + "\n";
+  if (job.end_time() == 0) out += tr("It has no time limit.") + "\n";
   if (job.state() == JOB_RUNNING && reply.runs_of_all() > 0 && reply.end_time() != 0)
-    out += "Expected end: " + when(reply.end_time(), context) + ", " + evidence(reply) + ".\n";
+    out += tr("Expected end: {}, {}.", {when(reply.end_time(), context), evidence(reply)}) + "\n";
 }
 
 // Whether it waits for its turn, so that others are ahead and a start can be expected.
@@ -283,14 +298,14 @@ bool never_ran(const JobRecord& job) {
 
 std::string never_ran_words(const JobRecord& job) {
   const std::string& why = job.reason_detail();
-  if (why.empty()) return "Its script never ran: a prolog failed, or its nodes could not be made ready.";
-  std::string words = "Its script never ran: " + why + ".";
+  if (why.empty()) return tr("Its script never ran: a prolog failed, or its nodes could not be made ready.");
+  std::string words = tr("Its script never ran: {}.", {why});
   if (!why.ends_with(std::strerror(ENOENT))) return words;
   for (const std::string* path : {&job.stdout_path(), &job.stderr_path()}) {
     const size_t slash = path->rfind('/');
     if (slash != std::string::npos && slash > 0 && why.find(*path) != std::string::npos)
-      return words + " The directory of its output must be there when it starts: mkdir -p " +
-             path->substr(0, slash);
+      return words + tr(" The directory of its output must be there when it starts: {}",
+                        {"mkdir -p " + path->substr(0, slash)});
   }
   return words;
 }
@@ -300,37 +315,41 @@ std::string ended_words(const JobRecord& job) {
   const int code = (job.exit_code() >> 8) & 0xff, signal = job.exit_code() & 0x7f;
   switch (job.state()) {
     case JOB_COMPLETE:
-      return "It ran to its end: exit code 0.";
+      return tr("It ran to its end: exit code 0.");
     case JOB_TIMEOUT:
-      return "It was stopped because its time limit (" + text::format_minutes(job.time_limit_minutes()) +
-             ") was over. Ask for more with --time.";
+      return tr("It was stopped because its time limit ({}) was over. Ask for more with {}.",
+                {text::format_minutes(job.time_limit_minutes()), "--time"});
     case JOB_CANCELLED:
       if (job.cancelled_by_uid() == model::kNobody)
-        return "It was cancelled: what it depends on could not come about any more.";
-      return "It was cancelled by " + user_name_of(job.cancelled_by_uid()) +
-             (job.start_time() == 0 ? " before it had started." : ".");
+        return tr("It was cancelled: what it depends on could not come about any more.");
+      return job.start_time() == 0
+                 ? tr("It was cancelled by {} before it had started.", {user_name_of(job.cancelled_by_uid())})
+                 : tr("It was cancelled by {}.", {user_name_of(job.cancelled_by_uid())});
     case JOB_NODE_FAIL:
-      return "The machine that it ran on failed" +
-             (job.reason_detail().empty() ? std::string() : ": " + job.reason_detail()) + ".";
+      return job.reason_detail().empty()
+                 ? tr("The machine that it ran on failed.")
+                 : tr("The machine that it ran on failed: {}.", {job.reason_detail()});
     case JOB_OOM:
-      return "It used more memory than it had asked for. Ask for more with --mem.";
+      return tr("It used more memory than it had asked for. Ask for more with {}.", {"--mem"});
     case JOB_DEADLINE:
-      return "It could not be done before its deadline.";
+      return tr("It could not be done before its deadline.");
     case JOB_FAILED: {
       const std::string& output = job.stderr_path().empty() ? job.stdout_path() : job.stderr_path();
       if (signal != 0)
-        return "Signal " + std::to_string(signal) + " (" + text::signal_name(static_cast<uint32_t>(signal)) +
-               ") ended it.";
-      return "Its script ended with exit code " + std::to_string(code) +
-             (code == 127
-                  ? " (" + (job.reason_detail().empty() ? "a command was not found" : job.reason_detail()) +
-                        ")"
-              : code == 126 ? std::string(" (a command could not be executed)")
-                            : std::string()) +
-             "." + (output.empty() ? "" : " What it wrote says more: " + output);
+        return tr("Signal {} ({}) ended it.",
+                  {std::to_string(signal), text::signal_name(static_cast<uint32_t>(signal))});
+      return tr("Its script ended with exit code {}{}.",
+                {std::to_string(code), code == 127
+                                           ? " (" +
+                                                 (job.reason_detail().empty() ? tr("a command was not found")
+                                                                              : job.reason_detail()) +
+                                                 ")"
+                                       : code == 126 ? " (" + tr("a command could not be executed") + ")"
+                                                     : std::string()}) +
+             (output.empty() ? "" : tr(" What it wrote says more: {}", {output}));
     }
     default:
-      return "It ended as " + std::string(state_text(job)) + ".";
+      return tr("It ended as {}.", {state_text(job)});
   }
 }
 
@@ -351,8 +370,9 @@ std::string ranges_of(const std::vector<uint32_t>& sorted) {
 }
 
 std::string heading(const JobRecord& job, const std::string& name) {
-  return "Job " + name + " (" + text::printable(job.spec().name()) + ") of " + job.user_name() + ": " +
-         std::string(state_text(job)) + "\n";
+  return tr("Job {} ({}) of {}: {}",
+            {name, text::printable(job.spec().name()), job.user_name(), state_text(job)}) +
+         "\n";
 }
 
 nlohmann::ordered_json job_json(const JobRecord& job, const std::string& name) {
@@ -380,10 +400,10 @@ std::string why_report(const api::ExplainJobReply& reply, const DisplayContext& 
     return out;
   }
   out += waits_for(reply, context) + "\n";
-  if (!reply.free_now().empty()) out += "Free now in " + job.partition() + ": " + reply.free_now() + ".\n";
+  if (!reply.free_now().empty()) out += tr("Free now in {}: {}.", {job.partition(), reply.free_now()}) + "\n";
   if (!reply.never().empty()) out += reply.never() + "\n";
   if (reply.unavailable_nodes_size() > 0) {
-    out += "\nNodes of its partition that take no jobs:\n";
+    out += "\n" + tr("Nodes of its partition that take no jobs:") + "\n";
     for (const std::string& node : reply.unavailable_nodes()) out += "  " + node + "\n";
   }
   if (!is_in_queue(reply)) return out;
@@ -403,13 +423,11 @@ std::string array_summary(const std::vector<const JobRecord*>& tasks) {
       failed.push_back(task->array_task_id());
   }
   std::sort(failed.begin(), failed.end());
-  std::string out =
-      "Of " + count_of(tasks.size(), "task") + " that " + (tasks.size() == 1 ? "has" : "have") + " ended ";
-  if (failed.empty() && cancelled == 0) return out + "none failed.\n";
-  if (!failed.empty()) out += std::to_string(failed.size()) + " failed: " + ranges_of(failed);
+  std::string out = tr_count("Of {} task that has ended ", "Of {} tasks that have ended ", tasks.size());
+  if (failed.empty() && cancelled == 0) return out + tr("none failed.") + "\n";
+  if (!failed.empty()) out += tr("{} failed: {}", {std::to_string(failed.size()), ranges_of(failed)});
   if (cancelled > 0)
-    out += (failed.empty() ? "" : "; ") + std::to_string(cancelled) + (cancelled == 1 ? " was" : " were") +
-           " cancelled";
+    out += (failed.empty() ? "" : tr("; ")) + tr_count("{} was cancelled", "{} were cancelled", cancelled);
   return out + ".\n";
 }
 
@@ -417,19 +435,22 @@ std::string why_ended_report(const JobRecord& job, const DisplayContext& context
                              const EndedDetails& details) {
   std::string out = heading(job, name_of(job)) + ended_words(job) + "\n";
   if (job.start_time() != 0 && !never_ran(job))
-    out += "It ran from " + moment(job.start_time(), context) + " to " + moment(job.end_time(), context) +
-           (job.node_list().empty() ? "" : " on " + job.node_list()) + ".\n";
-  if (!details.advice.empty()) out += "\nWhat to do:\n";
+    out += tr("It ran from {} to {}", {moment(job.start_time(), context), moment(job.end_time(), context)}) +
+           (job.node_list().empty() ? "" : tr(" on {}", {job.node_list()})) + ".\n";
+  if (!details.advice.empty()) out += "\n" + tr("What to do:") + "\n";
   for (const std::string& one : details.advice) out += "  - " + text::printable(one) + "\n";
   if (details.log_path.empty()) return out;
-  out += details.log.empty() ? "\nIt wrote nothing to " : "\nThe last lines of ";
-  out += text::printable(details.log_path) + (details.log.empty() ? "\n" : ":\n");
+  const std::string path = text::printable(details.log_path);
+  out += "\n" +
+         (details.log.empty() ? tr("It wrote nothing to {}", {path}) : tr("The last lines of {}:", {path})) +
+         "\n";
   for (const std::string_view line : text::split(details.log, '\n'))
     if (!line.empty()) out += "  | " + text::printable(line) + "\n";
   return out;
 }
 
 std::string why_json(const api::ExplainJobReply& reply, const DisplayContext& context) {
+  const text::InEnglish english;
   const JobRecord& job = reply.job();
   nlohmann::ordered_json value = job_json(job, reply.task().empty() ? name_of(job) : reply.task());
   value["now"] = reply.now();
@@ -473,6 +494,7 @@ std::string why_json(const api::ExplainJobReply& reply, const DisplayContext& co
 }
 
 std::string why_ended_json(const JobRecord& job, const DisplayContext& context) {
+  const text::InEnglish english;
   nlohmann::ordered_json value = job_json(job, name_of(job));
   value["now"] = context.now;
   value["ended"] = ended_words(job);
