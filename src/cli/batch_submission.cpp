@@ -1,5 +1,6 @@
 #include "cli/batch_submission.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,6 +21,7 @@
 #include "model/error.h"
 #include "model/job_record.pb.h"
 #include "model/job_state.pb.h"
+#include "os/fd.h"
 #include "os/files.h"
 #include "os/random_key.h"
 #include "submit/data_directives.h"
@@ -64,12 +66,36 @@ Result<std::string> read_standard_input() {
   }
 }
 
+// Whether a file begins as a program does.
+bool is_program(const std::string& path) {
+  char magic[4] = "";
+  const os::UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  return file && ::read(file.get(), magic, sizeof magic) == sizeof magic &&
+         std::string_view(magic, sizeof magic) ==
+             "\x7f"
+             "ELF";
+}
+
+// Of words, the first behind the first one that is a file; empty: there is none.
+std::string later_file(const std::vector<std::string>& words) {
+  struct stat status {};
+  for (size_t i = 1; i < words.size(); ++i)
+    if (::stat(words[i].c_str(), &status) == 0 && S_ISREG(status.st_mode)) return words[i];
+  return "";
+}
+
 // Why a script cannot be read, and which file was meant.
-std::string why_not_there(const std::string& path, const std::string& name, const Error& error) {
+std::string why_not_there(const std::string& path, const std::vector<std::string>& words,
+                          const Error& error) {
+  const std::string& name = words.front();
   struct stat status {};
   if (::stat(path.c_str(), &status) == 0)
     return S_ISDIR(status.st_mode) ? "it is a directory"
                                    : std::string(std::strerror(error.code != 0 ? error.code : EACCES));
+  if (const std::string later = later_file(words); !later.empty())
+    return "there is no such file, and the first word is the script: sbatch " + text::printable(later);
+  if (name.find('*') != std::string::npos)
+    return "there is no such file; sbatch takes one script at a time: for s in *.sh; do sbatch $s; done";
   const size_t slash = path.rfind('/');
   const std::string directory = path.substr(0, slash);
   std::vector<std::string> names;
@@ -96,15 +122,18 @@ Result<submit::ScriptFile> read_script(const submit::Invocation& invocation,
   const std::string path = find_script(invocation, line.positional.front());
   auto content = os::read_file(path, kMaxScriptBytes);
   if (!content && content.error().code == EFBIG) {
+    std::string words;
+    for (const std::string& word : line.positional) words += (words.empty() ? "" : " ") + word;
     return failure(
-        "Batch job submission failed: Job script " + line.positional.front() + " is larger than 4 MiB",
+        "Batch job submission failed: Job script " + line.positional.front() + " is larger than 4 MiB" +
+            (is_program(path) ? " (it is a program: sbatch --wrap '" + text::printable(words) + "')" : ""),
         EFBIG);
   }
   if (!content) {
     const std::string& name = line.positional.front();
     std::string message = "Unable to open file " + name;
     if (submit::leading_unicode_dash(name).empty())
-      message += " (" + why_not_there(path, name, content.error()) + ")";
+      message += " (" + why_not_there(path, line.positional, content.error()) + ")";
     if (const auto dash = submit::leading_unicode_dash(line.positional.front()); !dash.empty()) {
       message.append("\n\"").append(dash).append("\" is not the \"-\" of the keyboard; type the option anew");
     }

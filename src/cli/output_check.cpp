@@ -71,6 +71,11 @@ void check_interpreter(const model::JobSpec& spec, std::string_view script,
   std::string_view line = script.substr(2, script.find('\n') - 2);
   line.remove_prefix(std::min(line.size(), line.find_first_not_of(" \t")));
   const std::string program(line.substr(0, line.find_first_of(" \t\r")));
+  if (!program.empty() && !program.starts_with('/')) {
+    warnings.push_back("line 1 of the script: " + text::printable(program) +
+                       " is looked for below the directory where the job runs; write #!/bin/bash");
+    return;
+  }
   if (!program.starts_with('/') || ::access(program.c_str(), F_OK) == 0 || errno != ENOENT) return;
   warnings.push_back("line 1 of the script: there is no " + text::printable(program) +
                      " here; unless it is where the job runs, the job will fail: write #!/bin/bash");

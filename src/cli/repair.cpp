@@ -51,6 +51,8 @@ int back_up_database(const std::string& file) {
     return complain(
         done.error().code == EEXIST
             ? Error{EEXIST, done.error().message + "; a backup replaces nothing: choose another name"}
+        : done.error().code == ENOENT
+            ? Error{ENOENT, "cannot write " + text::printable(file) + ": there is no such directory"}
             : done.error());
   std::printf("copied to %s; to go back to it: minke down, then minke backup --restore %s\n",
               text::printable(file).c_str(), text::printable(text::shell_quoted(file)).c_str());

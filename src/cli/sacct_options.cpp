@@ -123,7 +123,10 @@ Ended states(Arguments& asked, const Given& given) {
   asked.question.filter_states = true;
   for (const std::string& word : text::split_list(given.text())) {
     auto state = text::parse_job_state(word);
-    if (!state) return fatal("unrecognized job state value '" + word + "'");
+    if (!state)
+      return fatal(
+          "unrecognized job state value '" + word +
+          "' (write COMPLETED, FAILED, CANCELLED, TIMEOUT, RUNNING, PENDING or several with commas)");
     if (state->state) asked.question.states.push_back(*state->state);
   }
   return std::nullopt;
@@ -330,7 +333,10 @@ std::optional<int> read_sacct_arguments(int argc, char** argv, SacctOptions& ask
   if (read.status) return read.status;
   if (!read.operands.empty()) {
     view::print_error("sacct", "Unknown arguments:");
-    for (const std::string& operand : read.operands) view::print_error("sacct", " " + operand);
+    for (const std::string& operand : read.operands)
+      view::print_error(
+          "sacct",
+          " " + operand + (text::parse_job_id(operand) ? " (of one job: sacct -j " + operand + ")" : ""));
     return 1;
   }
   if (!arguments.fields.empty() && arguments.long_list)
@@ -355,13 +361,13 @@ Status set_sacct_window(const SacctOptions& options, int64_t now, view::SacctQue
   question.until = named && !question.filter_states ? 0 : until_now;
   if (options.from) {
     auto time = text::parse_time(*options.from, now, true);
-    if (!time) return failure(time.error());
+    if (!time) return failure(time.error().message + " (write 2026-04-01, 12:30 or now-7days)");
     question.from = *time;
     question.until = question.filter_states ? question.from : until_now;
   }
   if (options.until) {
     auto time = text::parse_time(*options.until, now, true);
-    if (!time) return failure(time.error());
+    if (!time) return failure(time.error().message + " (write 2026-04-01, 12:30 or now-7days)");
     question.until = *time == now && !question.filter_states ? until_now : *time;
   }
   return {};

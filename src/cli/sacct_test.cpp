@@ -362,7 +362,7 @@ TEST_F(SacctWindow, DefaultsFollowFromJobsAndStates) {
   EXPECT_EQ(window(options), std::pair(at(0, 34, 0), now_));
   options.from = "foo";
   EXPECT_EQ(set_sacct_window(options, now_, options.question).error().message,
-            "Invalid time specification (pos=0): foo");
+            "Invalid time specification (pos=0): foo (write 2026-04-01, 12:30 or now-7days)");
 }
 
 }  // namespace

@@ -20,6 +20,7 @@
 #include "cli/sacctmgr/session.h"
 #include "cli/sacctmgr/show.h"
 #include "cli/sacctmgr/words.h"
+#include "text/nearest.h"
 #include "text/number.h"
 #include "view/output.h"
 
@@ -96,8 +97,14 @@ int change(AccountingSession& session, std::string_view command, std::span<char*
   const size_t last = names.rfind(", ");
   if (last != std::string::npos)
     names.replace(last, 2, command == "modify" ? " or " : ", or ");  // as Slurm's commas
-  std::fprintf(stderr, "No valid entity in %.*s command\nInput line must include %s\n",
-               static_cast<int>(command.size()), command.data(), names.c_str());
+  std::vector<std::string_view> known;
+  for (const Entity& one : kEntities)
+    if (action_of(one) != nullptr)
+      known.push_back(one.name.substr(0, one.name.size() - (one.name == "qos" ? 0 : 1)));
+  const std::string_view meant = text::nearest(text::lower_case(given), known);
+  std::fprintf(stderr, "No valid entity in %.*s command\nInput line must include %s%s\n",
+               static_cast<int>(command.size()), command.data(), names.c_str(),
+               meant.empty() ? "" : (" (did you mean " + std::string(meant) + "?)").c_str());
   return 1;
 }
 

@@ -360,7 +360,9 @@ std::optional<int> read_squeue_arguments(int argc, char** argv, view::SqueueOpti
     if (const Ended ended = add_steps(arguments, read.operands[taken++])) return ended;
   }
   if (taken < read.operands.size()) {
-    wrong("Unrecognized option: " + read.operands[taken]);
+    const bool is_job = text::parse_job_id(read.operands[taken]).has_value();
+    wrong("Unrecognized option: " + read.operands[taken] +
+          (is_job ? " (of one job: squeue -j " + read.operands[taken] + ")" : ""));
     view::write_out(kUsage);
     return 1;
   }

@@ -73,6 +73,12 @@ std::vector<std::string> dead_directives(std::string_view script, std::string_vi
     if (in_commands) {
       if (line.starts_with(kMagic) && line.find(" -") != std::string_view::npos)
         warn("\"" + text::printable(content) + "\" has no effect below the first command; move it up");
+    } else if (line.starts_with("#$ -")) {
+      warn("\"" + text::printable(content) +
+           "\" is of Grid Engine, without effect here; write #SBATCH --time=…, "
+           "--cpus-per-task=…");
+    } else if (content.starts_with(kMagic) && !line.starts_with(kMagic)) {
+      warn("\"" + text::printable(content) + "\" is indented, without effect; it must begin the line");
     } else if (const auto option = misspelt(content)) {
       warn("\"" + text::printable(content) + "\" is a comment, without effect; write #SBATCH " +
            text::printable(*option));

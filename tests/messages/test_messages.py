@@ -1,10 +1,11 @@
-"""A hundred and twenty mistakes that people make. Each message says what is wrong, where it stands, and what to do.
+"""A hundred and sixty mistakes that people make. Each message says what is wrong, where it stands, and what to do.
 
 A row: the name, the command (a script's lines stand in SCRIPTS), and what the message must say; the last words are what
 to do. All run on one cluster of two nodes with two processors and two GPUs each.
 """
 import pathlib
 import re
+import shlex
 import sys
 
 import pytest
@@ -32,6 +33,18 @@ SCRIPTS = {
     "empty.sh": "",
     "interpreter.sh": "#!/bin/bsh\ntrue\n",
     "quote.sh": "#!/bin/bash\n#SBATCH --job-name=\"my job\n",
+    "nodash.sh": "#!/bin/bash\n#SBATCH time=5\ntrue\n",
+    "twice.sh": "#!/bin/bash\n#SBATCH --time=5 --mem=much\ntrue\n",
+    "two.sh": "#!/bin/bash\n#SBATCH --mem=1G\n#SBATCH --mem-per-cpu=1G\ntrue\n",
+    "colon.sh": "#!/bin/bash\n#SBATCH: --time=5\ntrue\n",
+    "mark.sh": "\ufeff#!/bin/bash\ntrue\n",
+    "late.sh": "\n# my job\n#!/bin/bash\ntrue\n",
+    "smart.sh": "#!/bin/bash\n#SBATCH --job-name=\u201cmy job\u201d\ntrue\n",
+    "work.ipynb": '{"cells": []}\n',
+    "indent.sh": "#!/bin/bash\n  #SBATCH --time=5\ntrue\n",
+    "sge.sh": "#!/bin/bash\n#$ -cwd\n#$ -l h_rt=1:00:00\ntrue\n",
+    "relative.sh": "#!bin/bash\ntrue\n",
+    "logs.sh": "#!/bin/bash\n#SBATCH --output=logs/%j.out\ntrue\n",
 }
 
 MISTAKES = [
@@ -188,6 +201,60 @@ MISTAKES = [
     ("a chain with long parts", "minke chain --total 1m --each 3m ok.sh", "does it, without a chain"),
     ("a model that is none", "minke estimate foo", "a size, as 13B"),
     ("a GPU that is none", "minke usage --gpu=foo", "no RGU are known for a GPU foo"),
+    # A third hour: scripts.
+    ("an option without dashes", "sbatch nodash.sh", "nodash.sh line 2: options begin with --"),
+    ("the second of two options", "sbatch twice.sh", "twice.sh line 2: #SBATCH --time=5 --mem=much; write 500M, 4G or 1T"),
+    ("two kinds of memory in the script", "sbatch two.sh", "--mem is for each node, --mem-per-cpu for each CPU"),
+    ("a colon behind #SBATCH", "sbatch colon.sh", "no colon stands behind #SBATCH: #SBATCH --time=5"),
+    ("an invisible mark", "sbatch mark.sh", "an invisible mark stands in front of #!: sed -i '1s/^\\xef\\xbb\\xbf//' mark.sh takes it away"),
+    ("#! further down", "sbatch late.sh", "late.sh has it in line 3: it must be the very first"),
+    ("quotes of a word processor", "sbatch smart.sh", "smart.sh line 2: the quotes of a word processor are none: type them anew"),
+    ("a notebook", "sbatch work.ipynb", "sbatch --wrap 'jupyter nbconvert --to notebook --execute work.ipynb'"),
+    ("a shell and its script", "sbatch bash ok.sh", "bash is a program: sbatch --wrap 'bash ok.sh'"),
+    ("a program of several megabytes", "sbatch python3 a.py", "is a program: sbatch --wrap 'python3 a.py'"),
+    ("a word in front of the script", "sbatch run ok.sh", "the first word is the script: sbatch ok.sh"),
+    ("a value for an option that takes none", "sbatch -W 60 ok.sh", "the first word is the script: sbatch ok.sh"),
+    ("a pattern in quotes", "sbatch '*.sh'", "one script at a time: for s in *.sh; do sbatch $s; done"),
+    # Options of qsub and bsub, and values.
+    ("qsub's -l", "sbatch -l walltime=1:00:00 ok.sh", "PBS's -l walltime=1:00:00,mem=4gb is --time=1:00:00 --mem=4G"),
+    ("qsub's -P", "sbatch -P lab ok.sh", "did you mean --account?"),
+    ("bsub's -R", "sbatch -R rusage[mem=4000] ok.sh", "did you mean --mem?"),
+    ("half a task", "sbatch --ntasks=1.5 ok.sh", "write a whole number, 1 or more"),
+    ("a unit of processors", "sbatch --cpus-per-task=2x ok.sh", "write a whole number, 1 or more"),
+    ("a day in words", "sbatch --time='1 day' ok.sh", "write 1-0, "),
+    ("four parts of a time", "sbatch --time=1:00:00:00 ok.sh", "write 90 (minutes), 24:00:00 or 1-0 (a day)"),
+    ("a memory in gigs", "sbatch --mem=16gigs ok.sh", "write 16G"),
+    ("memory with a blank", "sbatch --mem='16 GB' ok.sh", "write 500M, 4G or 1T"),
+    ("memory for each processor", "sbatch --mem-per-cpu=10T ok.sh", "--mem-per-cpu=10T: the largest node of partition main has 2000M"),
+    ("memory of GPUs without GPUs", "sbatch --mem-per-gpu=1G ok.sh", "ask for GPUs, too: --gpus=1"),
+    ("GPUs of tasks without tasks", "sbatch --gpus-per-task=1 ok.sh", "say how many tasks there are, or GPUs: --ntasks=1"),
+    ("all GPUs", "sbatch --gpus=all ok.sh", "no node has this type; there is gpu:a100"),
+    ("processors of a GPU", "sbatch --cpus-per-gpu=64 --gpus=1 ok.sh", "the largest node of partition main has 2 CPUs"),
+    ("tasks of a node", "sbatch --ntasks-per-node=8 ok.sh", "the largest node of partition main has 2 CPUs"),
+    ("the second of two partitions", "sbatch --partition=main,gpu ok.sh", "(there is main)"),
+    ("a partition in capitals", "sbatch --partition=MAIN ok.sh", "(there is main)"),
+    ("a bracket that is not closed", "sbatch --nodelist=n[1-2 ok.sh", "write n1,n2 or n[1-3]"),
+    ("all nodes left out", "sbatch --exclude=n1,n2 ok.sh", "no node of partition main is left to choose from"),
+    ("a hint that is none", "sbatch --hint=fast ok.sh", "write compute_bound, memory_bound, multithread or nomultithread"),
+    ("requeue=yes", "sbatch --requeue=yes ok.sh", "write --requeue alone"),
+    ("an array with a slash", "sbatch --array=1-10/2 ok.sh", "write 0-9, 1,3,5, 0-20:2"),
+    ("a dependency with a =", "sbatch --dependency=afterok=1 ok.sh", "write afterok:12, or afterany:12:13"),
+    ("a deadline that has passed", "sbatch --deadline=2020-01-01 ok.sh", "the deadline has passed"),
+    ("fortnights", "sbatch --begin=now+2fortnights ok.sh", "write 21:00, tomorrow, now+2hours"),
+    # Other commands.
+    ("a job for squeue", "squeue 12", "of one job: squeue -j 12"),
+    ("a job for sacct", "sacct 12", "of one job: sacct -j 12"),
+    ("a time for sacct", "sacct --starttime=01-01-2026", "write 2026-04-01, 12:30 or now-7days"),
+    ("a state for sacct", "sacct --state=FINISHED", "write COMPLETED, FAILED, CANCELLED"),
+    ("a job to update", "scontrol update 12 timelimit=5", "scontrol update jobid=12 timelimit=2:00:00"),
+    ("nothing to update", "scontrol update jobid=12", "write what is to change: timelimit=2:00:00"),
+    ("to cancel by scontrol", "scontrol cancel 12", "to end a job: scancel JOB"),
+    ("a user misspelt", "sacctmgr add usr ada account=lab", "did you mean user?"),
+    ("jobs of sacctmgr", "sacctmgr list jobs", "jobs stand in squeue, and those that ended in sacct"),
+    ("a directory for a backup", "minke backup /nonexist/file", "there is no such directory"),
+    ("half a chain", "minke chain --total 3d ok.sh", "for example: minke chain --total 72h --each 24h job.sh"),
+    ("a purpose that is none", "minke estimate 8B --for sleeping", "write inference, full, lora or qlora, not sleeping"),
+    ("a size that is none", "minke setup --memory=lots --show", "write 2G, or 500M"),
 ]
 
 WARNINGS = [
@@ -197,6 +264,10 @@ WARNINGS = [
     ("a directory that is not there", "sbatch --chdir=/nonexist ok.sh", ["--chdir: there is no /nonexist"]),
     ("nice in words", "sbatch --nice=high ok.sh", ["--nice=high is read as 0"]),
     ("a priority in words", "sbatch --priority=high ok.sh", ["--priority=high is read as 0"]),
+    ("a line that is indented", "sbatch indent.sh", ["indent.sh line 2: \"#SBATCH --time=5\" is indented, without effect; it must begin the line"]),
+    ("lines of Grid Engine", "sbatch sge.sh", ["sge.sh line 3: \"#$ -l h_rt=1:00:00\" is of Grid Engine", "write #SBATCH --time="]),
+    ("a shell without a slash", "sbatch relative.sh", ["line 1 of the script: bin/bash is looked for below the directory", "write #!/bin/bash"]),
+    ("a directory of logs", "sbatch logs.sh", ["logs/: No such file or directory; unless it is made before the job starts"]),
     ("a shell that is not there", "sbatch interpreter.sh", ["line 1 of the script: there is no /bin/bsh here", "write #!/bin/bash"]),
 ]
 
@@ -211,12 +282,12 @@ def cluster(tmp_path_factory):
 
 
 def test_there_are_enough():
-    assert len(MISTAKES) >= 120 and len({name for name, *_ in MISTAKES}) == len(MISTAKES)
+    assert len(MISTAKES) >= 160 and len({name for name, *_ in MISTAKES}) == len(MISTAKES)
 
 
 @pytest.mark.parametrize("command, says", [row[1:] for row in MISTAKES], ids=[row[0] for row in MISTAKES])
 def test_a_mistake(cluster, command, says):
-    done = cluster.run(*command.split(), timeout=30)
+    done = cluster.run(*shlex.split(command), timeout=30)
     assert done.returncode != 0 or command.startswith("sacctmgr"), done.stdout
     assert says in done.stderr + (done.stdout if command.startswith("sacctmgr") else ""), done.stderr
     assert not re.search(r"Submitted batch job", done.stdout)

@@ -331,7 +331,9 @@ int show_entity(AccountingSession& session, std::string_view given, std::span<ch
         "No valid entity in list command\nInput line must include \"Account\", \"Association\", \"Cluster\", "
         "\"Configuration\",\n\"Event\", \"Federation\", \"Problem\", \"QOS\", \"Resource\", "
         "\"Reservation\",\n"
-        "\"RunAwayJobs\", \"Stats\", \"Transaction\", \"TRES\", \"User\", or \"WCKey\"");
+        "\"RunAwayJobs\", \"Stats\", \"Transaction\", \"TRES\", \"User\", or \"WCKey\"" +
+        std::string(given.starts_with("job") ? " (jobs stand in squeue, and those that ended in sacct)"
+                                             : ""));
   const std::string_view name = entity->name;
   if (name == "runawayjobs") {
     view::write_out("Runaway Jobs: No runaway jobs found on cluster " + session.cluster() + "\n");

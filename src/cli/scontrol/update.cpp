@@ -199,7 +199,7 @@ Status add_fields(const std::vector<Word>& words, std::span<const Name> names, b
     field->set_name(std::string(found->name));
     field->set_value(word.value);
   }
-  if (fields->empty()) return failure("No changes specified");
+  if (fields->empty()) return failure("No changes specified (write what is to change: timelimit=2:00:00)");
   return {};
 }
 
@@ -403,10 +403,13 @@ Result<UpdateRequests> parse_update(const std::vector<std::string>& arguments) {
     others.erase(others.begin() + static_cast<ptrdiff_t>(i));
     return update_jobs(words[i], others, true);
   }
+  const bool is_job = !arguments.empty() && text::parse_job_id(arguments.front()).has_value();
   return failure(
       "No valid entity in update command\n"
       "Input line must include \"NodeName\", \"PartitionName\", \"Reservation\", \"JobId\", or "
-      "\"SlurmctldDebug\"");
+      "\"SlurmctldDebug\"" +
+      (is_job ? " (a job: scontrol update jobid=" + arguments.front() + " timelimit=2:00:00)"
+              : std::string()));
 }
 
 Result<UpdateRequest> parse_creation(const std::vector<std::string>& arguments) {

@@ -79,8 +79,8 @@ TEST(ScontrolUpdate, SaysWhatIsWrongAsSlurmDoes) {
             "\"SlurmctldDebug\"");
   EXPECT_EQ(error_of({"jobid=49", "foo=1"}),
             "Update of this parameter is not supported: foo=1\nRequest aborted");
-  EXPECT_EQ(error_of({"jobid=49"}), "No changes specified");
-  EXPECT_EQ(error_of({"nodename=n1"}), "No changes specified");
+  EXPECT_EQ(error_of({"jobid=49"}), "No changes specified (write what is to change: timelimit=2:00:00)");
+  EXPECT_EQ(error_of({"nodename=n1"}), "No changes specified (write what is to change: timelimit=2:00:00)");
   EXPECT_EQ(error_of({"jobid=abc", "nice=1"}), "Invalid job id specified for job abc");
   EXPECT_EQ(error_of({"partition=short", "foo=down"}),
             "scontrol: error: Update of this parameter is not supported: foo=down\n\nscontrol: error: "

@@ -104,6 +104,9 @@ int Scontrol::run(const Words& words) {
     if (text::equals_ignoring_case(word, refused))
       return complain("slurm_" + std::string(refused) +
                       " error: " + std::string(model::slurm_error_text(model::kDisabled)));
+  for (const std::string_view of_scancel : {"cancel", "kill", "stop"})
+    if (text::equals_ignoring_case(word, of_scancel))
+      return complain("invalid keyword: " + word + " (to end a job: scancel JOB)");
   std::vector<std::string_view> names;
   for (const Verb& verb : kVerbs) names.push_back(verb.name);
   const std::string_view meant = text::nearest(word, names);
