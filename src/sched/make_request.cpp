@@ -247,8 +247,8 @@ class Maker {
 
   // --nodes
   Status nodes_given(std::uint32_t named, std::uint64_t counted, NodeCount& count) const {
-    // "0,2": two, as no node is none; "0,1" is refused as in Slurm.
-    const bool lists_more = spec_.node_counts_size() > 0 && spec_.max_nodes() > 1;
+    // "0,2": two, as no node is none.
+    const bool lists_more = spec_.node_counts_size() > 0 && spec_.max_nodes() > 0;
     if (spec_.min_nodes() == 0 && !lists_more)
       return bad_node_count("--nodes=0: a job has at least one node");
     count.least = std::max(spec_.min_nodes(), 1u);

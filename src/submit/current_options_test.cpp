@@ -221,6 +221,8 @@ TEST(CurrentOptions, TresPerTask) {
   EXPECT_EQ(text::format_gres_list(std::vector(kept.gpus_per_task().begin(), kept.gpus_per_task().end())),
             "gpu:a100:1");
   EXPECT_EQ(kept.licenses(), "z,x:12,y:4");
+  kept = spec({"-n2", "--tres-per-task=license/x=3,license/y=0", "-L", "z:1"}, kSlurm26);
+  EXPECT_EQ(kept.licenses(), "z:1,x=6");
   EXPECT_EQ(spec({"-n1", "--tres-per-task=cpu:2,gres:gpu:1"}).cpus_per_task(), 2u);
   EXPECT_THAT(refusal({"--tres-per-task=mem=3"}), ::testing::StartsWith("1: "));
   EXPECT_THAT(refusal({"--tres-per-task=gres/nic=3"}), ::testing::StartsWith("1: "));

@@ -233,13 +233,13 @@ std::optional<Refusal> check_gpus_per_socket(const Invocation& invocation, JobRe
                 1);
 }
 
-std::optional<Refusal> count_licenses(const Invocation&, JobRequest& request) {
+std::optional<Refusal> count_licenses(const Invocation& invocation, JobRequest& request) {
   model::JobSpec& spec = request.spec;
   for (const auto& [name, count] : request.licenses_per_task) {
     const uint64_t total = uint64_t{count} * (spec.has_ntasks() ? spec.ntasks() : 1);
     std::string& licenses = *spec.mutable_licenses();
     if (!licenses.empty()) licenses += ',';
-    licenses.append(name).append(1, ':').append(std::to_string(total));
+    licenses.append(name).append(1, invocation.release < kSlurm24 ? ':' : '=').append(std::to_string(total));
   }
   return std::nullopt;
 }

@@ -235,6 +235,39 @@ TEST(Releases, HelpOfAValueGoesToStandardOutput) {
   }
 }
 
+TEST(Releases, OddNumbers) {
+  for (const int release : {kSlurm22, kSlurm24, kSlurm26}) {
+    const auto unbounded = sbatch(release, {"-N2-0"});
+    ASSERT_TRUE(unbounded);
+    EXPECT_EQ(unbounded->spec.min_nodes(), 2u);
+    EXPECT_FALSE(unbounded->spec.has_max_nodes());
+    EXPECT_EQ(said(sbatch(release, {"-N0"})),
+              "sbatch: error: Batch job submission failed: Node count specification invalid");
+    EXPECT_EQ(said(sbatch(release, {"-N0-2"})), "accepted");
+    const auto few = sbatch(release, {"--ntasks-per-socket=65537", "--mincpus=65536", "--priority=0"});
+    ASSERT_TRUE(few);
+    EXPECT_EQ(few->spec.ntasks_per_socket(), 1u);
+    EXPECT_FALSE(few->spec.has_min_cpus() && few->spec.min_cpus() != 0);
+    EXPECT_FALSE(few->spec.has_priority() && few->spec.priority() == 0);
+    const auto gpus = sbatch(release, {"--gpus=,2,"});
+    ASSERT_TRUE(gpus);
+    EXPECT_EQ(gpus->spec.gpus_size(), 1);
+    EXPECT_EQ(gpus->spec.gpus(0).count(), 2u);
+    for (const char* fine : {"--wait-all-nodes=+1", "--delay-boot=-5", "--time=99999999999",
+                             "--begin=1969-01-01", "--signal=USR1@+5", "--gpu-bind=map_gpu:", "--gpus=,"})
+      EXPECT_EQ(said(sbatch(release, {fine})), "accepted") << fine;
+    EXPECT_EQ(sbatch(release, {"--profile=task,none"})->spec.profile(), "None");
+  }
+  const auto plus = sbatch(kSlurm22, {"--gpus=a100:+2"}), blank = sbatch(kSlurm22, {"--gres=gpu: 2"});
+  ASSERT_TRUE(plus && blank);
+  EXPECT_EQ(plus->spec.gpus(0).type() + std::to_string(plus->spec.gpus(0).count()), "a1002");
+  EXPECT_EQ(blank->spec.gres_per_node(0).count(), 2u);
+  EXPECT_NE(said(sbatch(kSlurm22, {"--gres=gpu:1,"})), "accepted");
+  const auto listed = sbatch(kSlurm26, {"-N1,"});
+  ASSERT_TRUE(listed);
+  EXPECT_EQ(listed->spec.max_nodes(), 1u);
+}
+
 TEST(Releases, OldDirectivesAreUsedWithAWarning) {
   const auto request = sbatch(kSlurm26, {}, "#!/bin/sh\n#SBATCH -N2\n#SLURM -N3\n");
   ASSERT_TRUE(request);

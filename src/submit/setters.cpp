@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <csignal>
+#include <cstdlib>
 
 #include "model/job_terms.pb.h"
 #include "text/array_spec.h"
@@ -18,6 +20,7 @@ namespace {
 
 constexpr int64_t kMaxNice = 2147483645;
 constexpr int32_t kDefaultNice = 100;
+constexpr uint64_t kMaxJob = 4294967293;
 
 std::string absolute(const Assignment& to, std::string_view path) {
   if (path.starts_with('/')) return std::string(path);
@@ -81,16 +84,18 @@ Result<std::string> read_file(const Assignment& to) {
 }
 
 Result<uint32_t> whole_number(const Assignment& to, uint32_t least) {
+  // The name that Slurm's own message has.
+  const std::string_view name = to.option.name == "resv-ports" ? "resv-port" : to.option.name;
   const std::string_view digits = text::skip_blanks_and_plus(to.text());
   auto value = text::parse_unsigned(digits, kMaxNumber);
   const bool is_number = !digits.empty() && digits.find_first_not_of("0123456789") == std::string_view::npos;
-  if (!value && is_number && to.invocation.release >= kSlurm24) {
+  if (value.value_or(kMaxNumber) == kMaxNumber && is_number && to.invocation.release >= kSlurm24) {
     std::string message = "Numeric argument (" + std::string(to.text()) + ") too large for --";
-    return failure(message.append(to.option.name).append("."), kFailureStatus);
+    return failure(message.append(name).append("."), kFailureStatus);
   }
   if (!value || *value < least) {
     std::string message = "Invalid numeric value \"" + std::string(to.text()) + "\" for --";
-    return failure(message.append(to.option.name).append("."), kFailureStatus);
+    return failure(message.append(name).append("."), kFailureStatus);
   }
   return static_cast<uint32_t>(*value);
 }
@@ -125,7 +130,7 @@ Status array(const Assignment& to) {
 Status begin(const Assignment& to) {
   auto time = moment(to);
   if (!time) return failure(time.error());
-  to.request.spec.set_begin_time(*time);
+  to.request.spec.set_begin_time(std::max<int64_t>(*time, 0));  // before 1970: at once
   return {};
 }
 
@@ -215,8 +220,13 @@ Status constraint(const Assignment& to) {
 }
 
 Status delay_boot(const Assignment& to) {
-  auto minutes = text::parse_minutes(to.text());
+  // A negative time is as good as none: nodes are not booted here.
+  std::string_view given = to.text();
+  const bool negative = given.starts_with('-') && given != "-1";
+  if (negative) given.remove_prefix(1);
+  auto minutes = text::parse_minutes(given);
   if (!minutes) return invalid(to);
+  if (negative) minutes = text::kUnlimited;
   to.request.spec.set_delay_boot_minutes(*minutes);
   return {};
 }
@@ -255,6 +265,10 @@ Status external_launcher(const Assignment& to) {
 }
 
 Status get_user_env(const Assignment& to) {
+  if (to.invocation.command == Command::kSalloc && to.invocation.release >= kSlurm24)
+    return failure("unrecognized option '--get-user-env" +
+                       (to.text().empty() ? std::string() : "=" + std::string(to.text())) + "'",
+                   kWordStatus);
   const auto given = to.request.given.find("get-user-env");
   const bool by_variable = given != to.request.given.end() && given->second == Source::kEnvironment;
   if (!to.text().empty() && to.invocation.release >= kSlurm26 && !by_variable)
@@ -278,11 +292,13 @@ Status het_group(const Assignment& to) {
   // The reader has already settled which variables count.
   auto group = text::parse_unsigned(to.text(), kMaxNumber);
   auto size = text::parse_unsigned(to.invocation.variable("SLURM_HET_SIZE").value_or(""), kMaxNumber);
-  if (!group && to.text().find_first_of(",-") != std::string_view::npos) {
+  if (!group && !to.text().starts_with('-') && to.text().find_first_of(",-") != std::string_view::npos) {
     return failure("--het-group=" + std::string(to.text()) +
                        ": a step runs in one component here; start one srun for each",
                    kFailureStatus);
   }
+  if (!group && to.invocation.release >= kSlurm26)
+    return failure("Invalid --het-group value: " + std::string(to.text()), kFailureStatus);
   if (!group) return invalid(to);
   // Outside of a job the daemon knows the components; without any, there is only one.
   if (!to.invocation.variable("SLURM_JOB_ID")) {
@@ -302,6 +318,10 @@ Status immediate(const Assignment& to) {
   uint32_t seconds = 1;
   if (!to.text().empty()) {
     auto value = text::parse_unsigned(to.text(), kMaxNumber);
+    const bool is_number = to.text().find_first_not_of("0123456789") == std::string_view::npos;
+    if (!value && is_number && to.invocation.release >= kSlurm24)
+      return failure("Numeric argument (" + std::string(to.text()) + ") too large for immediate.",
+                     kFailureStatus);
     if (!value) {
       return failure("Invalid numeric value \"" + std::string(to.text()) + "\" for immediate.",
                      kFailureStatus);
@@ -312,8 +332,37 @@ Status immediate(const Assignment& to) {
   return {};
 }
 
+namespace {
+// A job behind whose number that of a task, a component or a step may stand: "7_1", "7+1", "7.0", "7.batch".
+Result<uint32_t> selected_job(const Assignment& to) {
+  const std::string_view given = text::skip_blanks_and_plus(to.text());
+  const auto wrong = [&](std::string_view why) {
+    return failure("fatal: Bad job/step specified: " + std::string(to.text()) + ": " + std::string(why),
+                   kFailureStatus);
+  };
+  if (given.empty()) return wrong("JobID must not be an empty string");
+  if (given.starts_with('-')) return wrong("JobID can not be a negative number");
+  constexpr std::string_view kNotNumeric = "includes unexpected non-numeric characters";
+  const size_t end = std::min(given.find_first_not_of("0123456789"), given.size());
+  const std::string_view rest = given.substr(end);
+  if (end == 0) return wrong("JobID can not be zero");  // no digits are none, too
+  if (!rest.empty() && std::string_view("_+.").find(rest[0]) == std::string_view::npos)
+    return wrong("JobID " + std::string(kNotNumeric));
+  const auto value = text::parse_unsigned(given.substr(0, end), kMaxJob);
+  if (!value) return wrong("JobID larger than acceptable range");
+  if (*value == 0) return wrong("JobID can not be zero");
+  if (const size_t dot = rest.find('.'); dot != std::string_view::npos) {
+    const std::string_view step = rest.substr(dot + 1);
+    const bool named = step == "batch" || step == "extern" || step == "interactive";
+    if (!named && !text::parse_unsigned(step.substr(0, step.find('+')), kMaxJob))
+      return wrong("StepID " + std::string(kNotNumeric));
+  }
+  return static_cast<uint32_t>(*value);
+}
+}  // namespace
+
 Status job_id(const Assignment& to) {
-  auto value = whole_number(to, 1);
+  auto value = to.invocation.release >= kSlurm26 ? selected_job(to) : whole_number(to, 1);
   if (!value) return failure(value.error());
   to.request.job_id = *value;
   return {};
@@ -321,6 +370,10 @@ Status job_id(const Assignment& to) {
 
 Status kill_command(const Assignment& to) {
   auto number = text::parse_signal(to.text().empty() ? "TERM" : to.text());
+  // Slurm takes any number but 0; of those that are no signal nothing would come.
+  if (const int64_t given = number ? 1 : std::strtoll(std::string(to.text()).c_str(), nullptr, 10);
+      given != 0 && !number)
+    number = SIGTERM;
   if (!number) return invalid(to);
   to.request.kill_command_signal = *number;
   return {};
@@ -433,6 +486,8 @@ Status cpu_bind(const Assignment& to) {
                    kFailureStatus);
   if (const auto bind = text::parse_cpu_bind(to.text()); !bind)
     return failure(bind.error().message + "\nfatal: Failed to parse --cpu-bind= values.", kFailureStatus);
+  if (text::equals_ignoring_case(to.text(), "rank") && to.invocation.release >= kSlurm24)
+    to.request.notes.push_back("Ignoring --cpu-bind=rank. Rank binding is obsolete.");
   to.request.spec.set_cpu_bind(std::string(to.text()));
   return {};
 }
@@ -493,6 +548,10 @@ Status open_mode(const Assignment& to) {
 
 namespace {
 Status only_oneself(const Assignment& to, const std::function<bool(std::string_view)>& is_own) {
+  if (to.invocation.command != Command::kSbatch && to.invocation.release >= kSlurm24)
+    return failure(
+        "unrecognized option '--" + std::string(to.option.name) + "=" + std::string(to.text()) + "'",
+        kWordStatus);
   if (is_own && is_own(to.text())) return {};
   std::string message = "--" + std::string(to.option.name) + "=" + std::string(to.text());
   return failure(message.append(": a job runs as whoever submits it"), kFailureStatus);
@@ -540,6 +599,10 @@ Status priority(const Assignment& to) {
   if (value < 0) return failure("Priority must be >= 0", kUsageStatus);
   if (value > kMostPriority)
     return failure("Priority must be < " + std::to_string(kMostPriority + 1), kUsageStatus);
+  if (value == 0) {  // as if the option were not there
+    to.request.spec.clear_priority();
+    return {};
+  }
   to.request.spec.set_priority(static_cast<uint32_t>(value));
   return {};
 }
@@ -576,6 +639,15 @@ Status time_min(const Assignment& to) {
   auto minutes = limit_minutes(to);
   if (!minutes) return failure(minutes.error());
   to.request.spec.set_time_min_minutes(*minutes);
+  return {};
+}
+
+Status wait_seconds(const Assignment& to) {
+  to.request.wait_seconds = 0;
+  if (to.text().empty()) return {};
+  auto value = whole_number(to, 0);
+  if (!value) return failure(value.error());
+  to.request.wait_seconds = *value;
   return {};
 }
 

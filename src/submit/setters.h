@@ -64,6 +64,20 @@ Status number(const Assignment& to) {
   (to.request.spec.*Field)(*value);
   return {};
 }
+// Slurm keeps these in 16 bits: of 65537 one is left, and of 65536 nothing.
+template <void (model::JobSpec::*Field)(uint32_t)>
+Status short_number(const Assignment& to) {
+  auto value = whole_number(to, 1);
+  if (!value) return failure(value.error());
+  if (const uint32_t kept = *value & 0xffff; kept != 0) (to.request.spec.*Field)(kept);
+  return {};
+}
+// A number that has no effect here; a wrong one is refused as by Slurm.
+template <uint32_t kLeast>
+Status checked_number(const Assignment& to) {
+  auto value = whole_number(to, kLeast);
+  return value ? Status() : failure(value.error());
+}
 template <typename Image, void (Image::*Field)(bool), bool kValue>
 Status container_flag(const Assignment& to) {
   (to.request.spec.mutable_container_image()->*Field)(kValue);
@@ -87,6 +101,10 @@ tl::unexpected<Error> invalid(const Assignment& to);
 Result<std::vector<model::Gres>> current_gres_list(std::string_view given);
 
 Status accel_bind(const Assignment& to);
+Status compress(const Assignment& to);
+Status send_libs(const Assignment& to);
+Status treewidth(const Assignment& to);
+Status wait_seconds(const Assignment& to);
 Status segment(const Assignment& to);
 Status x11(const Assignment& to);
 Status acctg_freq(const Assignment& to);

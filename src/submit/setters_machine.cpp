@@ -79,7 +79,8 @@ Status cpu_freq(const Assignment& to) {
       if (text::equals_ignoring_case(word, name)) return number;
       ++number;
     }
-    return text::parse_unsigned(word, kMaxNumber).value_or(0);
+    const bool is_number = !word.empty() && word.find_first_not_of("0123456789") == std::string_view::npos;
+    return is_number ? text::parse_unsigned(word, kMaxNumber).value_or(kMaxNumber) : 0;
   };
   auto is_governor = [&](std::string_view word) {
     return known(word, {"conservative", "ondemand", "performance", "powersave", "schedutil", "userspace"});
@@ -96,6 +97,10 @@ Status cpu_freq(const Assignment& to) {
   const std::string_view last = dash == std::string_view::npos ? first : range.substr(dash + 1);
   if (dash != std::string_view::npos) good = good && step_of(last) != 0;
   if (!governor.empty()) good = good && is_governor(governor);
+  if (first.empty() && dash != std::string_view::npos) {
+    if (to.invocation.release >= kSlurm24) return failure("Invalid --cpu-freq argument", kUsageStatus);
+    return failure("unrecognized --cpu-freq argument \"\"\nInvalid --cpu-freq argument", kUsageStatus);
+  }
   if (to.invocation.release >= kSlurm26) {
     if (const auto wrong = governor_mistake(first, dash != std::string_view::npos, to.text()))
       return failure(*wrong + "\nInvalid --cpu-freq argument", kUsageStatus);
@@ -123,6 +128,7 @@ Status gpu_bind(const Assignment& to) {
     if (prefix == "v," && to.invocation.release >= kSlurm26) continue;
     if (text::starts_with_ignoring_case(mode, prefix)) mode.remove_prefix(prefix.size());
   }
+  const std::string_view given = mode;
   const size_t colon = std::min(mode.find(':'), mode.size());
   const std::string_view numbers = mode.substr(std::min(colon + 1, mode.size()));
   mode = mode.substr(0, colon);
@@ -144,7 +150,8 @@ Status gpu_bind(const Assignment& to) {
   const bool old = to.invocation.release < kSlurm24;
   const bool counted = are_known(mode, {"map_gpu", "mask_gpu", "per_task", "single"}) ||
                        (!old && are_known(mode, {"map", "mask"}));
-  if (counted ? numbers.empty() : !are_known(mode, {"closest", "none"})) {
+  const bool has_colon = colon < given.size();
+  if (counted ? !has_colon : !are_known(mode, {"closest", "none"})) {
     return failure(
         std::string("Invalid --gpu-bind argument: ") + (old ? "gpu:" : "") + std::string(to.text()),
         kUsageStatus);
@@ -228,6 +235,9 @@ Status profile(const Assignment& to) {
   if (!are_known(to.text(), {"none", "all", "energy", "task", "lustre", "network"})) {
     return failure("invalid --profile=" + std::string(to.text()) + " option", kUsageStatus);
   }
+  bool none = false;  // in a list, too, it stands for all
+  for (const std::string_view word : text::split(to.text(), ','))
+    none = none || text::equals_ignoring_case(word, "none");
   // Kept with Slurm's words and in its order.
   constexpr std::string_view kKinds[] = {"Energy", "Lustre", "Network", "Task"};
   std::string kept;
@@ -236,7 +246,7 @@ Status profile(const Assignment& to) {
     for (std::string_view word : text::split(to.text(), ',')) {
       asked = asked || text::equals_ignoring_case(word, "all") || text::equals_ignoring_case(word, kind);
     }
-    if (asked) kept.append(kept.empty() ? "" : ",").append(kind);
+    if (asked && !none) kept.append(kept.empty() ? "" : ",").append(kind);
   }
   to.request.spec.set_profile(kept.empty() ? "None" : kept);
   return {};
@@ -356,6 +366,32 @@ Status segment(const Assignment& to) {
   return {};
 }
 
+Status treewidth(const Assignment& to) {
+  constexpr uint64_t kMostWidth = 65533;
+  const bool good = to.text().empty() || text::equals_ignoring_case(to.text(), "off") ||
+                    text::parse_unsigned(text::skip_blanks_and_plus(to.text()), kMostWidth);
+  return good ? Status() : failure("Invalid --treewidth value: " + std::string(to.text()), kUsageStatus);
+}
+
+Status send_libs(const Assignment& to) {
+  constexpr std::string_view kWords[] = {"", "yes", "no"};
+  const bool known = std::any_of(std::begin(kWords), std::end(kWords), [&](std::string_view word) {
+    return text::equals_ignoring_case(to.text(), word);
+  });
+  return known ? Status() : invalid(to);
+}
+
+Status compress(const Assignment& to) {
+  constexpr std::string_view kWords[] = {"", "lz4", "none"};
+  const bool known = std::any_of(std::begin(kWords), std::end(kWords), [&](std::string_view word) {
+    return text::equals_ignoring_case(to.text(), word);
+  });
+  if (!known)
+    to.request.notes.push_back("error: Compression type '" + std::string(to.text()) +
+                               "' unknown, disabling compression support.");
+  return {};
+}
+
 // Which accelerators tasks are bound to; the GPUs of a step are visible to all its tasks.
 Status accel_bind(const Assignment& to) {
   const bool known = !to.text().empty() && to.text().find_first_not_of("gnv") == std::string_view::npos;
@@ -379,6 +415,14 @@ Status slurmd_debug(const Assignment& to) {
   auto level = text::parse_unsigned(to.text(), std::size(kLevels) - 1);
   for (size_t i = 0; i < std::size(kLevels); ++i)
     if (text::equals_ignoring_case(to.text(), kLevels[i])) level = i;
+  constexpr uint64_t kError = 2, kMost = 6;
+  if (to.invocation.release >= kSlurm24 && level.value_or(kMost + 1) > kMost) {
+    to.request.notes.push_back("Using max slurmd-debug value of 'debug2'");
+    level = kMost;
+  } else if (to.invocation.release >= kSlurm24 && *level < kError) {
+    to.request.notes.push_back("Using min slurmd-debug level of error");
+    level = kError;
+  }
   if (!level) return invalid(to);
   to.request.slurmd_debug = static_cast<uint32_t>(*level);
   return {};
@@ -387,6 +431,11 @@ Status slurmd_debug(const Assignment& to) {
 Status switches(const Assignment& to) {
   size_t at = to.text().find('@');
   auto count = text::parse_unsigned(text::skip_blanks_and_plus(to.text().substr(0, at)), kMaxNumber);
+  const std::string_view digits = text::skip_blanks_and_plus(to.text().substr(0, at));
+  const bool is_number = !digits.empty() && digits.find_first_not_of("0123456789") == std::string_view::npos;
+  if (!count && is_number && to.invocation.release >= kSlurm24)
+    return failure("Numeric argument (" + std::string(digits) + ") too large for --switches.",
+                   kFailureStatus);
   if (!count || *count == 0) {
     std::string message = "Invalid numeric value \"" + std::string(to.text()) + "\" for --";
     return failure(message.append(to.option.name).append("."), kFailureStatus);

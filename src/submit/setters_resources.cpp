@@ -64,6 +64,7 @@ Result<std::vector<uint32_t>> node_counts(std::string_view text) {
     const bool of_range = text.find(',') == std::string_view::npos && !text.substr(0, colon).ends_with('-') &&
                           text.find('-') != std::string_view::npos;
     step = text::parse_unsigned(last, kMaxNumber);
+    if (last.starts_with('-') && text.find(',') == std::string_view::npos) return not_valid(text);
     if (!step && !last.empty() && text.find(',') == std::string_view::npos) return not_valid(last);
     if (!of_range || step.value_or(0) == 0) return not_valid(text);
   }
@@ -77,6 +78,15 @@ Result<std::vector<uint32_t>> node_counts(std::string_view text) {
   counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
   if (counts.empty()) return failure("invalid number of nodes (-N -1--1)", kFailureStatus);
   return counts;
+}
+
+constexpr const char* kNoNodes = "Node count specification invalid";
+
+// Whether a count asks for no nodes: a script needs one, and takes it where it may have more; an allocation
+// is given none.
+bool no_nodes(const Assignment& to, uint32_t least, uint32_t most) {
+  if (to.invocation.command == Command::kSbatch || to.request.job_id) return least == 0 && most == 0;
+  return least == 0;
 }
 
 // Reads the hosts of a file: a hostlist on each line, "name*4" for four times the host; "#" begins a comment.
@@ -145,16 +155,35 @@ bool lacks_count(std::string_view fields) {
   return !digits || fields.substr(0, separator).find('=') != std::string_view::npos;
 }
 
+// Without the blanks and the plus before a count, which 22.05 reads as strtol does: "a100: 2", "+2".
+std::string without_plus(std::string_view item) {
+  const size_t colon = item.rfind(':');
+  const size_t at = colon == std::string_view::npos ? 0 : colon + 1;
+  return std::string(item.substr(0, at)).append(text::skip_blanks_and_plus(item.substr(at)));
+}
+
+std::string without_pluses(std::string_view items) {
+  std::string out;
+  for (const std::string_view item : text::split(items, ','))
+    out.append(out.empty() ? "" : ",").append(without_plus(item));
+  return out;
+}
+
 // Of --gpus and its like.
 Result<std::vector<model::Gres>> parse_gpus(const Assignment& to, std::string_view amounts) {
-  if (to.invocation.release < kSlurm24) return text::parse_gpu_list(amounts);
+  const bool old = to.invocation.release < kSlurm24;
   std::string list;
   for (const std::string_view item : text::split(amounts, ',')) {
     if (item.empty()) continue;  // "1,"
+    if (old) {
+      list.append(list.empty() ? "" : ",").append(without_plus(item));
+      continue;
+    }
     if (lacks_count(item)) return failure(kNoCount);
     list.append(list.empty() ? "" : ",").append(item);
   }
-  return text::parse_gpu_list(list, text::GresTypes::kAny);
+  if (list.empty()) return std::vector<model::Gres>();  // ","
+  return text::parse_gpu_list(list, old ? text::GresTypes::kNames : text::GresTypes::kAny);
 }
 
 // Returns what listings show of the request so far.
@@ -342,8 +371,11 @@ Status gres(const Assignment& to) {
     to.request.lists_gres = true;
     return {};
   }
-  auto list = text::parse_gres_list(to.text());
-  if (to.invocation.release >= kSlurm24) list = current_gres_list(to.text());
+  const auto items = text::split(to.text(), ',');
+  const bool has_gap = items.size() > 1 && std::count(items.begin(), items.end(), std::string_view()) > 0;
+  if (has_gap && to.invocation.release < kSlurm24) return rejected(to, kNoCount);
+  auto list = to.invocation.release >= kSlurm24 ? current_gres_list(to.text())
+                                                : text::parse_gres_list(without_pluses(to.text()));
   if (!list) return invalid_gres(list.error());
   std::string given = as_given(to.text(), "", *list);
   if (to.request.is_given("gpus-per-node")) {  // listings show both
@@ -417,6 +449,7 @@ Status nodes(const Assignment& to) {
     if (text.starts_with(',')) return failure("invalid number of nodes (-N -1--1)", kFailureStatus);
     const auto counts = node_counts(text);
     if (!counts) return failure(counts.error());
+    if (no_nodes(to, counts->front(), counts->back())) return rejected(to, kNoNodes);
     to.request.spec.set_min_nodes(counts->front());
     to.request.spec.set_max_nodes(counts->back());
     to.request.spec.mutable_node_counts()->Assign(counts->begin(), counts->end());
@@ -440,14 +473,20 @@ Status nodes(const Assignment& to) {
     most = node_count(text.substr(dash + 1));
     if (!most) return not_valid(text.substr(dash + 1));
   }
-  if (*most < *least) {
+  const bool unbounded = *most == 0 && *least > 0;  // "2-0"
+  if (*most < *least && !unbounded) {
     return failure("Maximum node count " + std::to_string(*most) + " is less than minimum node count " +
                        std::to_string(*least),
                    kUsageStatus);
   }
-  if (*most == 0) return not_valid(text);
+  if (!most_alone && no_nodes(to, *least, *most)) return rejected(to, kNoNodes);
+  if (*most == 0 && most_alone) return not_valid(text);
   to.request.spec.set_min_nodes(std::max(*least, uint32_t{1}));
-  to.request.spec.set_max_nodes(*most);
+  if (unbounded) {
+    to.request.spec.clear_max_nodes();
+  } else {
+    to.request.spec.set_max_nodes(*most);
+  }
   return {};
 }
 
@@ -513,12 +552,17 @@ Status tres_per_task(const Assignment& to) {
       auto count = equals == std::string_view::npos
                        ? std::optional<uint64_t>(1)
                        : text::parse_unsigned(name.substr(equals + 1), kMaxNumber);
+      if (!count && to.invocation.release >= kSlurm26) return rejected(to, kNoCount);
       if (!count || name.substr(0, equals).empty()) return invalid(to);
+      if (*count == 0) continue;
       licenses.emplace_back(name.substr(0, equals), static_cast<uint32_t>(*count));
     } else if (is(word, "gres")) {
       return failure("--tres-per-task: of generic resources only gpu can be asked for by task here, not " +
                          std::string(word),
                      kFailureStatus);
+    } else if (to.invocation.release >= kSlurm24 && word.find_first_of("=:/") == std::string_view::npos) {
+      to.request.notes.push_back("warning: --tres-per-task: " + std::string(word) +
+                                 " names no amount and is not read");
     } else {
       return rejected(to, "Invalid Trackable RESource (TRES) specification");
     }
@@ -534,8 +578,9 @@ Status tres_per_task(const Assignment& to) {
 }
 
 Status wait_all_nodes(const Assignment& to) {
-  auto value = to.text().empty() ? std::optional<uint64_t>(0) : text::parse_unsigned(to.text(), 1);
-  if (!value && to.invocation.release >= kSlurm26 && !text::parse_unsigned(to.text(), kMaxNumber))
+  const std::string_view digits = text::skip_blanks_and_plus(to.text());
+  auto value = digits.empty() ? std::optional<uint64_t>(0) : text::parse_unsigned(digits, 1);
+  if (!value && !text::parse_unsigned(digits, kMaxNumber))
     return failure("Invalid numeric value \"" + std::string(to.text()) + "\" for --wait-all-nodes.",
                    kFailureStatus);
   if (!value) return invalid(to);

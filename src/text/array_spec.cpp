@@ -108,13 +108,13 @@ namespace {
 
 // What follows the first '%' of a list: digits, as strtol reads them. Nothing, or a negative number, is no
 // throttle: "1-9%$LIMIT" in a script where LIMIT is empty.
-std::optional<uint32_t> parse_throttle(std::string_view text) {
+uint32_t parse_throttle(std::string_view text) {
   text = skip_blanks_and_plus(text);
   size_t digits = 0;
   while (digits < text.size() && is_digit(text[digits])) ++digits;
   if (digits == 0) return 0;
-  const auto number = parse_unsigned(text.substr(0, digits), kMaxArrayIndex);
-  return number ? std::optional<uint32_t>(static_cast<uint32_t>(*number)) : std::nullopt;
+  return static_cast<uint32_t>(
+      parse_unsigned(text.substr(0, digits), kMaxArrayIndex).value_or(kMaxArrayIndex));
 }
 
 }  // namespace
@@ -138,7 +138,6 @@ Result<model::ArraySpec> parse_array_spec(std::string_view text) {
     if (!rest.empty() && rest[0] != '%') return invalid();
     if (rest.empty() || max_running) continue;
     max_running = parse_throttle(rest.substr(1));
-    if (!max_running) return invalid();
   }
   auto array = parse_index_list(list);
   if (array) array->set_max_running(max_running.value_or(0));

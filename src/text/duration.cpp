@@ -1,6 +1,7 @@
 #include "text/duration.h"
 
 #include <cstdio>
+#include <optional>
 #include <vector>
 
 #include "text/number.h"
@@ -10,6 +11,13 @@ namespace {
 
 constexpr int64_t kMinute = 60, kHour = 3600, kDay = 86400;
 constexpr uint64_t kMaxNumber = 4294967293;  // of one field; the sum stays far within int64_t
+
+// A number of any length; what is too large is the largest.
+std::optional<uint64_t> parse_saturated(std::string_view text) {
+  const bool is_number = !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+  return is_number ? std::optional<uint64_t>(parse_unsigned(text, kMaxNumber).value_or(kMaxNumber))
+                   : std::nullopt;
+}
 
 tl::unexpected<Error> invalid(std::string_view text) {
   return failure("Invalid time limit specification: " + std::string(text));
@@ -26,7 +34,7 @@ Result<int64_t> parse_seconds(std::string_view text) {
   int64_t total = 0;
   std::string_view clock = text;
   if (with_days) {
-    auto days = parse_unsigned(text.substr(0, dash), kMaxNumber);
+    auto days = parse_saturated(text.substr(0, dash));
     if (!days) return invalid(text);
     total = static_cast<int64_t>(*days) * kDay;
     clock = text.substr(dash + 1);
@@ -36,7 +44,7 @@ Result<int64_t> parse_seconds(std::string_view text) {
   if (fields.size() > 3) return invalid(text);
   std::vector<int64_t> numbers;
   for (std::string_view field : fields) {
-    auto number = parse_unsigned(field, kMaxNumber);
+    auto number = parse_saturated(field);
     if (!number) return invalid(text);
     numbers.push_back(static_cast<int64_t>(*number));
   }
@@ -52,8 +60,7 @@ Result<uint32_t> parse_minutes(std::string_view text) {
   if (!seconds) return failure(seconds.error());
   if (*seconds < 0) return kUnlimited;
   int64_t minutes = (*seconds + kMinute - 1) / kMinute;
-  if (minutes > static_cast<int64_t>(kMaxNumber)) return invalid(text);
-  return static_cast<uint32_t>(minutes);
+  return minutes > static_cast<int64_t>(kMaxNumber) ? kUnlimited : static_cast<uint32_t>(minutes);
 }
 
 std::string format_seconds(int64_t seconds) {

@@ -43,19 +43,18 @@ TEST(Duration, MinutesAsSlurmReadsThem) {
 }
 
 TEST(Duration, RefusesWhatIsNoTimeLimit) {
-  for (const char* text : {"",           "abc",
-                           "1:",         ":5",
-                           "1:2:3:4",    "1-2-3",
-                           "1 ",         " 1",
-                           "+5",         "-5",
-                           "1.5",        "5m",
-                           "2h",         "1-2:",
-                           "1:2:",       "INFI",
-                           "1:2-3",      "99999999999",
-                           "4294967295", "-",
-                           "--1",        "99999999999999999999-0"}) {
+  for (const char* text :
+       {"",    "abc", "1:", ":5",   "1:2:3:4", "1-2-3", "1 ",    " 1", "+5",  "-5",
+        "1.5", "5m",  "2h", "1-2:", "1:2:",    "INFI",  "1:2-3", "-",  "--1", "99999999999999999999-x"}) {
     EXPECT_FALSE(parse_minutes(text)) << text;
   }
+}
+
+TEST(Duration, WhatIsTooLongIsNoLimit) {
+  for (const char* text : {"9999999-0", "99999999999:00:00", "99999999999999999999-0", "1-99999999999"})
+    EXPECT_EQ(parse_minutes(text).value_or(0), kUnlimited) << text;
+  for (const char* text : {"4294967295", "99999999999"})
+    EXPECT_EQ(parse_minutes(text).value_or(0), kUnlimited - 2) << text;
 }
 
 TEST(Duration, FormatsAsSecs2timeStr) {

@@ -62,7 +62,7 @@ Result<model::WarningSignal> parse_warning_signal(std::string_view text) {
   if (size_t colon = rest.find(':'); colon != std::string_view::npos) {
     if (colon == 0) return invalid();
     for (char c : rest.substr(0, colon)) {
-      if (to_upper(c) == 'B') {
+      if (to_upper(c) == 'B' && !warning.batch_only()) {
         warning.set_batch_only(true);
       } else if (to_upper(c) == 'R') {
         warning.set_reservation(true);
@@ -80,7 +80,7 @@ Result<model::WarningSignal> parse_warning_signal(std::string_view text) {
   warning.set_number(*number);
   warning.set_seconds_before_end(kDefaultSeconds);
   if (at != std::string_view::npos) {
-    const std::string_view given = rest.substr(at + 1);
+    const std::string_view given = skip_blanks_and_plus(rest.substr(at + 1));
     const auto seconds = given.empty() ? std::optional<uint64_t>(0) : parse_unsigned(given, kMaxSeconds);
     if (!seconds) return invalid();
     warning.set_seconds_before_end(static_cast<uint32_t>(*seconds));

@@ -31,8 +31,9 @@ TEST(SignalName, WarningSignals) {
   EXPECT_EQ(shown("b:usr1@0"), "B:USR1@0");
   EXPECT_EQ(shown("R:10@5"), "R:USR1@5");
   EXPECT_EQ(shown("BR:USR2@65535"), "RB:USR2@65535");
+  EXPECT_EQ(shown("USR1 @ +60"), "USR1@60");
   for (const char* text : {"", "foo", "B:", "@90", "USR1@x", "USR1@70000", "USR1@-1", "X:USR1", "USR1@90x",
-                           "B:R:USR1", ":USR1", "0"}) {
+                           "B:R:USR1", ":USR1", "0", "BB:USR1"}) {
     EXPECT_EQ(shown(text), "Invalid --signal specification") << text;
   }
 }

@@ -116,6 +116,28 @@ srun --ntasks-per-node=2 -n 3 -N 2 true
 srun --ntasks-per-node=2 -n 2 -N 2 true
 salloc sh -c 'exit 5'
 salloc nosuchprogram
+salloc -N 0-2 true
+sacctmgr -i add qos zq; for s in preempt=zq priority=NONE flags=x usagefactor=x maxwall=NONE preemptmode=x nosuch=1 name=y; do sacctmgr -i modify qos zq set $s; done; sacctmgr -i delete qos zq
+sacctmgr -i modify qos where priority=3 set priority=2; sacctmgr -nP show qos where nosuch=x; sacctmgr -nP show qos where id=1 format=name; sacctmgr -nP show qos where description=x format=name
+sacctmgr -i modify account nosuch set maxjobs=3; sacctmgr -i modify qos nosuch set priority=3; sacctmgr -i modify account root set cluster=x; sacctmgr -i delete qos nosuch
+sacctmgr -i modify account root set maxjobs=NONE; sacctmgr -i modify account root set qos=NONE; sacctmgr -i modify user root set defaultqos=NONE
+sacctmgr -nP show event event=x; sacctmgr -nP show event user=nosuch format=nodename; sacctmgr -nP show event states=x
+sacctmgr -i add account cacc clusters=nosuch; sacctmgr -i add user u3 account=nosuch; sacctmgr -i add user u3
+squeue -h -l -o %i; sinfo -h -l -o %P; squeue -h -O nosuch,NoSuch:5; sinfo -h -O noSuch
+sinfo -h -o '%2f|%5f|%6f|%.5f|%2G' -n n5; sinfo -h -O 'partition:+5,nodelist: 4'
+J=$(sbatch --parsable -W -o /dev/null -J jb --wrap='srun -Q true'); for a in $J.batch $J.0 $J.9 $J.0,$J; do sacct -nPX -j $a -o jobname; sacct -nP -j $a -o jobname; done
+salloc --kill-command=99 true
+salloc -Q sh -c 'env | grep -c SLURM_MEM'
+salloc -Q --mem-per-cpu=100 sh -c 'env | grep SLURM_MEM'
+salloc --get-user-env true
+srun -N 1-0 true
+srun -T 0 true
+srun --msg-timeout=x true
+srun --send-libs=x true
+srun --wait= true
+srun --resv-ports=x true
+srun --priority=0 true
+sbatch --priority=0 -W -o /dev/null --wrap=true
 salloc -Q true
 salloc -N 1 : -N 1 true
 salloc -I2 -H true

@@ -809,6 +809,14 @@ ODD = lines("odd", """
 -n1 -c2 --tres-per-task=gres/gpu:1
 -n1 -w n1,n2
 -n1 -N1 -w n1,n2
+--gpus=1,
+--gpus=,1
+--gpus=+2
+--gpus=a100:+2
+--gpus-per-node=+1
+--gpus-per-task=1, -n 1
+--gres=gpu:1,
+--gres=gpu:+2
 """)
 
 # What the newest release checks, and how options act on each other: a line a case.
