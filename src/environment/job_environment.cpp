@@ -228,8 +228,12 @@ std::vector<std::string> allocation_environment(const model::JobRecord& record,
   }
   if (spec.has_ntasks_per_node()) environment.set("SLURM_NTASKS_PER_NODE", spec.ntasks_per_node());
   if (spec.has_cpus_per_task()) environment.set("SLURM_CPUS_PER_TASK", spec.cpus_per_task());
-  if (spec.has_mem_per_node_mib()) environment.set("SLURM_MEM_PER_NODE", spec.mem_per_node_mib());
-  if (spec.has_mem_per_cpu_mib()) environment.set("SLURM_MEM_PER_CPU", spec.mem_per_cpu_mib());
+  // An allocation is told what its user asked for; a script also what the partition gave.
+  const bool tells_memory = !(spec.interactive() && spec.memory_by_default());
+  if (spec.has_mem_per_node_mib() && tells_memory)
+    environment.set("SLURM_MEM_PER_NODE", spec.mem_per_node_mib());
+  if (spec.has_mem_per_cpu_mib() && tells_memory)
+    environment.set("SLURM_MEM_PER_CPU", spec.mem_per_cpu_mib());
   // What the partition gave is no request, which a step would take over.
   if (spec.has_mem_per_gpu_mib() && !spec.mem_per_gpu_by_default())
     environment.set("SLURM_MEM_PER_GPU", spec.mem_per_gpu_mib());
