@@ -256,7 +256,7 @@ def test_other_clusters_are_recorded(shared):
     assert sacctmgr(shared, "add", "account", "bio", "cluster=north").returncode == 0
     assert sacctmgr(shared, "add", "user", "bin", "account=bio", "cluster=north", "maxjobs=3").returncode == 0
     unknown = sacctmgr(shared, "add", "account", "geo", "cluster=west")
-    assert unknown.returncode == 1 and "This cluster 'west' doesn't exist." in unknown.stderr
+    assert unknown.returncode == 1 and "Cluster 'west' has not been added yet" in unknown.stderr
 
     def rows(*words):
         return shared.run("sacctmgr", "-nP", "show", *words, check=0).stdout.splitlines()
@@ -444,3 +444,31 @@ def test_a_file_of_limits_that_are_not_enforced(cluster):
 def test_limits_that_are_enforced_need_no_words(shared):
     done = sacctmgr(shared, "modify", "user", USER, "set", "maxjobs=1", "grptres=cpu=1", "qos=normal", "fairshare=4")
     assert done.returncode == 0 and done.stderr == "", done.stderr
+
+
+def test_what_a_change_reaches(shared):
+    """A limit of an account is also its users', but of those who have one of their own."""
+    sacctmgr(shared, "add", "account", "reach", "share=3")
+    sacctmgr(shared, "add", "user", "root,nobody", "account=reach")
+    sacctmgr(shared, "modify", "user", "nobody", "where", "account=reach", "set", "maxwall=5")
+
+    def reached(*words):
+        told = sacctmgr(shared, "modify", "account", "reach", "set", *words).stdout
+        return [user for user in ("root", "nobody") if f"U = {user}" in told]
+    assert reached("maxjobs=5") == ["root", "nobody"] and reached("maxwall=7") == ["root"]
+    assert reached("grpjobs=5") == [] and reached("share=2") == []
+    sacctmgr(shared, "delete", "account", "reach")
+
+
+def test_settings_of_a_qos_that_change_nothing_here_are_kept(shared):
+    sacctmgr(shared, "add", "qos", "odd")
+    kept = sacctmgr(shared, "modify", "qos", "odd", "set", "usagethreshold=0.5", "limitfactor=2", "preemptexempttime=10",
+                    "flags=NoReserve")
+    assert kept.returncode == 0
+    assert "Flags=NoReserve, LimitFactor, PreemptExemptTime, UsageThreshold will be kept" in kept.stderr
+    shown = shared.run("sacctmgr", "-nP", "show", "qos", "odd",
+                       "format=name,usagethreshold,limitfactor,preemptexempttime,flags").stdout
+    assert shown == "odd|0.500000|2.000000|00:10:00|NoReserve\n"
+    looped = sacctmgr(shared, "modify", "qos", "odd", "set", "preempt=odd")
+    assert (looped.returncode, "QOS Preemption loop detected" in looped.stderr) == (1, True)
+    sacctmgr(shared, "delete", "qos", "odd")

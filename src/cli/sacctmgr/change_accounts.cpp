@@ -13,6 +13,16 @@ namespace minke::cli {
 
 using model::AssociationRecord;
 
+namespace {
+std::string unknown_cluster(const AccountingSession& session, std::span<const Word> given) {
+  std::string name;
+  for (const std::string& one : list_of(given, "cluster"))
+    if (name.empty() && !session.book().clusters().contains(session.cluster_in_book(one))) name = one;
+  return " error: Cluster '" + name +
+         "' has not been added yet, please contact your admin before adding accounts to it";
+}
+}  // namespace
+
 int add_account(AccountingSession& session, const Words& words) {
   const accounts::AccountBook& book = session.book();
   std::vector<Word> given = words.where;
@@ -20,6 +30,7 @@ int add_account(AccountingSession& session, const Words& words) {
   const auto names = names_in(given, "account");
   if (names.empty()) return refuse(" Need name of account to add. (sacctmgr add account NAME)");
   const auto clusters = session.clusters_of(given);
+  if (!clusters && spoken_release() >= kSlurm24) return refuse(unknown_cluster(session, given));
   if (!clusters) return refuse(clusters.error().message);
   AssociationRecord pattern;
   pattern.set_shares(1);
@@ -79,7 +90,9 @@ int add_account(AccountingSession& session, const Words& words) {
   if (!associations.empty()) text += heading + associations;
   std::string settings = settings_text(pattern);
   if (!wanted_parent.empty()) settings += fmt::format("  {:<14}= {}\n", "Parent", parent);
-  if (!settings.empty()) text += " Settings\n" + settings;
+  if (settings.empty() && old && !(description.empty() && organization.empty()))
+    settings = fmt::format("  {:<14}= {}\n", "Parent", parent);
+  if (!settings.empty() || !(description.empty() && organization.empty())) text += " Settings\n" + settings;
   session.say(text);
   return session.commit();
 }
@@ -120,6 +133,7 @@ std::string account_line(const AccountingSession& session, const AssociationReco
                      one.parent_account().empty() ? "" : " of " + one.parent_account());
 }
 
+// What each release says where nothing fits.
 AssociationRecord& changed(AccountingSession& session, const AssociationRecord& one) {
   for (AssociationRecord& record : session.change.associations) {
     if (record.id() == one.id()) return record;
@@ -146,6 +160,7 @@ void move_below(AccountingSession& session, const std::vector<const AssociationR
 
 int modify_account(AccountingSession& session, const Words& words) {
   if (words.set.empty()) return refuse(" You didn't give me anything to set");
+  if (!value_of(words.set, "cluster").empty()) return refuse(" Can't modify the cluster of an account");
   // Changes users of the accounts, if some are named.
   const auto found = matching(session, words.where, !list_of(words.where, "user").empty());
   for (const Word& word : words.set) {
@@ -164,7 +179,14 @@ int modify_account(AccountingSession& session, const Words& words) {
       return refuse(" Parent Account " + parent + " doesn't exist on cluster " +
                     session.cluster_name(one->cluster()));
   }
-  if (found.empty()) return session.nothing("modified");
+  if (found.empty()) return nothing_modified(session, "account");
+  const auto moves = [&](const AssociationRecord* one) {
+    return one->account() != accounts::kRootAccount && one->parent_account() != parent;
+  };
+  const bool moved = !parent.empty() && std::any_of(found.begin(), found.end(), moves);
+  // Newer releases tell that a parent is not new.
+  if (!parent.empty() && !moved && words.set.size() == 1 && spoken_release() >= kSlurm24)
+    return nothing_modified(session, "account");
   std::string accounts, associations;
   if (const auto done = modify_associations(session, words, found, own); !done)
     return refuse(done.error().message);
@@ -183,7 +205,12 @@ int modify_account(AccountingSession& session, const Words& words) {
   }
   if (!parent.empty()) move_below(session, found, parent);
   if (any || !parent.empty()) {
-    for (const AssociationRecord* one : found) associations += account_line(session, *one);
+    for (const AssociationRecord* one : found) {
+      associations += one->user().empty() ? account_line(session, *one) : on_cluster(session, *one);
+      if (!one->user().empty()) continue;
+      for (const AssociationRecord* user : inheritors(session, *one, words.set))
+        associations += on_cluster(session, *user);
+    }
   }
   if (session.change.empty()) return session.nothing("modified");
   if (!accounts.empty()) session.say(" Modified accounts...\n" + accounts);

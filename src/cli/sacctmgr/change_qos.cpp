@@ -1,13 +1,52 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
+#include "base/version.h"
 #include "cli/sacctmgr/change.h"
 #include "cli/sacctmgr/matching.h"
 #include "model/accounts.pb.h"
 #include "text/number.h"
+#include "view/output.h"
 
 namespace minke::cli {
+namespace {
+
+// What Slurm says of a word that a QOS does not take, or takes no such value for.
+int refuse_setting(const Word& word, const Result<bool>& done) {
+  if (done && !*done) {
+    view::write_out(unknown_option(word).value().message + "\n");
+    return 1;
+  }
+  std::string problem = done.error().message;
+  if (done.error().code == kToldAsAnswer) {
+    view::write_out(problem + "\n");
+    return 1;
+  }
+  const size_t option = problem.find("\n Unknown option: ");
+  const bool value = problem.starts_with("sacctmgr: error: Invalid value for ");
+  const bool number = problem.ends_with(" is not a valid number");
+  problem = problem.substr(0, option);
+  return refuse(value || number ? problem + "\n You didn't give me anything to set" : problem);
+}
+
+// Whether the jobs of a QOS would preempt, over others, jobs of its own.
+bool preempts_itself(const accounts::AccountBook& book, const model::QosRecord& changed) {
+  std::set<std::string> reached;
+  std::vector<std::string> next(changed.preempt().begin(), changed.preempt().end());
+  while (!next.empty()) {
+    const std::string name = next.back();
+    next.pop_back();
+    if (name == changed.name()) return true;
+    if (!reached.insert(name).second) continue;
+    if (const model::QosRecord* one = book.qos(name); one != nullptr)
+      next.insert(next.end(), one->preempt().begin(), one->preempt().end());
+  }
+  return false;
+}
+
+}  // namespace
 
 int add_qos(AccountingSession& session, const Words& words) {
   std::vector<Word> given = words.where;
@@ -18,8 +57,7 @@ int add_qos(AccountingSession& session, const Words& words) {
   for (const Word& word : given) {
     if (word.name.empty() || word.name == "name" || word.name == "qos") continue;
     const auto done = set_qos(pattern, word, session.book());
-    if (!done) return refuse(done.error().message);
-    if (!*done) return refuse(" Unknown option: " + word.text);
+    if (!done || !*done) return refuse_setting(word, done);
   }
   std::string added;
   for (const std::string& name : names) {
@@ -42,25 +80,34 @@ int add_qos(AccountingSession& session, const Words& words) {
 
 int modify_qos(AccountingSession& session, const Words& words) {
   if (words.set.empty()) return refuse(" You didn't give me anything to set");
-  const auto names = names_in(words.where, "qos");
+  for (const Word& word : words.where) {
+    if (!word.name.empty() && !is_one_of(word, {"name", "qos", "description", "id"}))
+      return refuse(unknown_condition(word));
+  }
+  const auto names = names_in(words.where, "qos"), ids = list_of(words.where, "id"),
+             descriptions = list_of(words.where, "description");
   std::string text;
   for (const auto& [id, one] : session.book().qos()) {
     if (!names.empty() && !contains(names, one.name())) continue;
+    if (!ids.empty() && !contains(ids, std::to_string(id))) continue;
+    if (!descriptions.empty() && !contains(descriptions, text::lower_case(one.description()))) continue;
     model::QosRecord record = one;
     for (const Word& word : words.set) {
       if (word.name == "rawusage") {
         session.reset_qos_usage.push_back(id);
         continue;
       }
+      if (word.name == "name") return refuse(" You didn't give me anything to set");
       const auto done = set_qos(record, word, session.book());
-      if (!done) return refuse(done.error().message);
-      if (!*done)
-        return refuse(" Unknown option: " + word.text + "\n Use keyword 'where' to modify condition");
+      if (!done || !*done) return refuse_setting(word, done);
     }
+    if (preempts_itself(session.book(), record))
+      return refuse(
+          "sacctmgr: error: QOS Preemption loop detected\n Error with request: QOS Preemption loop detected");
     text += "  " + one.name() + "\n";
     session.change.qos.push_back(std::move(record));
   }
-  if (text.empty()) return session.nothing("modified");
+  if (text.empty()) return session.nothing_there("modified");
   session.say(" Modified qos...\n" + text);
   return session.commit();
 }
@@ -75,7 +122,7 @@ int delete_qos(AccountingSession& session, const Words& words) {
     session.change.removed_qos.push_back(record->id());
     text += "  " + name + "\n";
   }
-  if (text.empty()) return session.nothing("deleted");
+  if (text.empty()) return session.nothing_there("deleted");
   session.say(" Deleting QOS(s)...\n" + text);
   return session.commit();
 }

@@ -76,6 +76,14 @@ std::string added_line(const std::string& user, const std::string& account, cons
   return fmt::format("  C = {:<10} A = {:<20} U = {:<9}{}\n", cluster, account, user, where);
 }
 
+int nothing_added(const AccountingSession& session) {
+  if (spoken_release() < kSlurm24) return session.nothing("new added.");
+  session.say(
+      "Nothing added.\nMake sure the accounts requested here have been added to the system/cluster. "
+      "(sacctmgr add account...)\n");
+  return 1;
+}
+
 }  // namespace
 
 int add_user(AccountingSession& session, const Words& words) {
@@ -83,6 +91,9 @@ int add_user(AccountingSession& session, const Words& words) {
   std::vector<Word> given = words.where;
   given.insert(given.end(), words.set.begin(), words.set.end());
   const auto names = names_in(given, "user");
+  if (names.empty() && value_of(given, "user").empty() && given.size() <= 1 && !given.empty() &&
+      spoken_release() >= kSlurm24)
+    return refuse(" Need name of account or wckey to add.");
   if (names.empty()) return refuse(" Need name of user to add.");
   const auto clusters = session.clusters_of(given);
   if (!clusters) return refuse(clusters.error().message);
@@ -106,6 +117,8 @@ int add_user(AccountingSession& session, const Words& words) {
   const std::string default_wckey = lower_value(given, "defaultwckey");
   if (accounts.empty() && !default_account.empty()) accounts.push_back(default_account);
   if (wckeys.empty() && !default_wckey.empty()) wckeys.push_back(default_wckey);
+  const bool old = spoken_release() < kSlurm24;
+  if (accounts.empty() && wckeys.empty() && !old) return refuse(" Need name of account or wckey to add.");
   if (accounts.empty() && wckeys.empty())
     return refuse(" Need name of account to add user to. (account=NAME; sacctmgr show account lists them)");
   std::string missing;
@@ -116,12 +129,19 @@ int add_user(AccountingSession& session, const Words& words) {
         somewhere = true;
         continue;
       }
-      missing += " This account '" + name + "' doesn't exist on cluster " + session.cluster_name(cluster) +
-                 "\n        Contact your admin to add this account.\n";
+      missing +=
+          !old ? "No account " + name + " on cluster " + session.cluster_name(cluster) + ", skipping.\n"
+               : " This account '" + name + "' doesn't exist on cluster " + session.cluster_name(cluster) +
+                     "\n        Contact your admin to add this account.\n";
     }
   }
-  if (!missing.empty()) refuse(missing.substr(0, missing.size() - 1));
-  if (!somewhere) return session.nothing("new added.");
+  if (!somewhere && old && accounts.size() == 1)
+    return refuse(" This account '" + accounts.front() +
+                  "' doesn't exist.\n        Contact your admin to add this account.\n No associations or "
+                  "wckeys created.");
+  if (!missing.empty())
+    old ? static_cast<void>(refuse(missing.substr(0, missing.size() - 1))) : session.say(missing);
+  if (!somewhere) return nothing_added(session);
   if (partitions.empty()) partitions.emplace_back();
   std::string users, associations, keys;
   for (const std::string& name : names) {
@@ -156,9 +176,10 @@ int add_user(AccountingSession& session, const Words& words) {
     }
   }
   if (session.change.associations.empty() && users.empty() && keys.empty())
-    return session.nothing("new added.");
+    return old || !missing.empty()
+               ? nothing_added(session)
+               : (session.say("Request didn't affect anything\n"), nothing_added(session));
   std::string text;
-  const bool old = spoken_release() < kSlurm24;
   if (!users.empty()) text += " Adding User(s)\n" + users;
   if (!default_account.empty() || level || (!old && !users.empty())) {
     text += old ? " Settings =\n" : " Settings\n";
@@ -240,7 +261,7 @@ int modify_user(AccountingSession& session, const Words& words) {
       changed->set_is_default(is_default);
     }
   }
-  if (session.change.empty()) return session.nothing("modified");
+  if (session.change.empty()) return nothing_modified(session, "user");
   if (!users.empty()) session.say(" Modified users...\n" + users);
   if (!associations.empty()) session.say(" Modified user associations...\n" + associations);
   return session.commit();

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <iterator>
 #include <set>
 #include <string_view>
 
@@ -13,8 +15,10 @@
 namespace minke::cli {
 namespace {
 
-// In Slurm these limit the ageing of pending jobs; here they are only stored.
-constexpr std::string_view kNeverHonoured[] = {"GrpJobsAccrue", "MaxJobsAccrue", "MinPrioThreshold"};
+// In Slurm these limit the ageing of pending jobs, or belong to what is not done here; they are only stored.
+constexpr std::string_view kNeverHonoured[] = {"GrpJobsAccrue",  "MaxJobsAccrue", "MinPrioThreshold",
+                                               "UsageThreshold", "LimitFactor",   "PreemptExemptTime"};
+constexpr std::string_view kHonouredFlags[] = {"DenyOnLimit", "NoDecay", "OverPartQOS"};
 
 struct Settings {
   std::set<std::string> limits, qos, order, never;
@@ -55,6 +59,21 @@ void add_accruing(const model::Limits& now, const model::Limits& before, Setting
   changed(now.has_grp_jobs_accrue(), now.grp_jobs_accrue() != before.grp_jobs_accrue(), "GrpJobsAccrue");
 }
 
+void add_unused(const model::QosRecord& now, const model::QosRecord& before, Settings& settings) {
+  const auto changed = [&](bool is_set, bool differs, const char* name) {
+    if (is_set && differs) settings.add(name);
+  };
+  changed(now.has_usage_threshold(), now.usage_threshold() != before.usage_threshold(), "UsageThreshold");
+  changed(now.has_limit_factor(), now.limit_factor() != before.limit_factor(), "LimitFactor");
+  changed(now.has_preempt_exempt_seconds(), now.preempt_exempt_seconds() != before.preempt_exempt_seconds(),
+          "PreemptExemptTime");
+  const auto has = [](const auto& list, const std::string& flag) {
+    return std::find(std::begin(list), std::end(list), flag) != std::end(list);
+  };
+  for (const std::string& flag : now.flags())
+    if (!has(kHonouredFlags, flag) && !has(before.flags(), flag)) settings.never.insert("Flags=" + flag);
+}
+
 template <typename Record>
 void add_record(const Record& now, const Record* before, Settings& settings) {
   Record none;
@@ -64,6 +83,7 @@ void add_record(const Record& now, const Record* before, Settings& settings) {
   const Record& old = before != nullptr && !alike ? *before : none;
   add_new_lines(settings_text(now), settings_text(old), settings);
   add_accruing(now.limits(), old.limits(), settings);
+  if constexpr (requires { none.usage_threshold(); }) add_unused(now, old, settings);
 }
 
 std::string value_of(const Parameters& parameters, const std::string& name) {

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
+#include "base/version.h"
 #include "model/accounts.pb.h"
 
 namespace minke::cli {
@@ -57,6 +59,58 @@ std::vector<const AssociationRecord*> matching(const AccountingSession& session,
       if (!partitions.empty() && !contains(partitions, one.partition())) continue;
       found.push_back(&one);
     }
+  }
+  return found;
+}
+
+int nothing_modified(const AccountingSession& session, const std::string& kind) {
+  if (spoken_release() < kSlurm24) return session.nothing("modified");
+  if (spoken_release() < kSlurm26)
+    return refuse(
+        "sacctmgr: error: Request didn't affect anything\n"
+        " Error with request: Data has not changed since time specified");
+  session.say(" Modified " + kind + " associations...\n  Nothing modified\n");
+  return 1;
+}
+
+namespace {
+
+// Whether an association has no value of its own for what this word sets, and so takes its account's. Of what
+// is not handed down nothing is taken.
+bool takes_from_account(const AssociationRecord& one, const Word& word) {
+  const model::Limits& limits = one.limits();
+  const std::string& name = word.name;
+  if (name == "maxjobs") return !limits.has_max_jobs();
+  if (name == "maxjobsaccrue") return !limits.has_max_jobs_accrue();
+  if (name == "maxsubmitjobs") return !limits.has_max_submit_jobs();
+  if (name == "maxwall") return !limits.has_max_wall();
+  if (name == "minpriothreshold") return !limits.has_min_priority();
+  if (name == "maxtres" || name == "maxcpus" || name == "maxnodes") return limits.max_tres().empty();
+  if (name == "maxtrespernode") return limits.max_tres_per_node().empty();
+  if (name == "maxtresmins" || name == "maxcpumins") return limits.max_tres_mins().empty();
+  if (name == "qos") return one.qos().empty();
+  if (name == "defaultqos") return one.default_qos().empty();
+  return name == "priority" && !one.has_priority();
+}
+
+}  // namespace
+
+std::vector<const AssociationRecord*> inheritors(const AccountingSession& session,
+                                                 const AssociationRecord& account,
+                                                 std::span<const Word> set) {
+  std::vector<const AssociationRecord*> found;
+  const auto takes = [&](const AssociationRecord& one) {
+    return std::any_of(set.begin(), set.end(),
+                       [&](const Word& word) { return takes_from_account(one, word); });
+  };
+  std::set<std::string> open = {account.account()};  // accounts that hand it on
+  for (const uint32_t id : session.book().in_tree_order(account.id())) {
+    const AssociationRecord& one = *session.book().association(id);
+    if (id == account.id()) continue;
+    const bool user = !one.user().empty();
+    if (!open.contains(user ? one.account() : one.parent_account()) || !takes(one)) continue;
+    if (user) found.push_back(&one);
+    if (!user) open.insert(one.account());
   }
   return found;
 }

@@ -12,6 +12,7 @@
 #include "api/actions.pb.h"
 #include "api/field.pb.h"
 #include "api/machine.pb.h"
+#include "base/version.h"
 #include "cli/sacctmgr/enforcement.h"
 #include "engine/fetch.h"
 #include "engine/fetch_accounts.h"
@@ -116,6 +117,12 @@ Result<std::vector<std::string>> AccountingSession::clusters_of(std::span<const 
 
 int AccountingSession::nothing(const std::string& done) const {
   say(" Nothing " + done + "\n");
+  return 1;
+}
+
+int AccountingSession::nothing_there(const std::string& done) const {
+  if (spoken_release() < kSlurm26) return nothing(done);
+  say("  Nothing " + done + "\n");
   return 1;
 }
 

@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 
+#include "base/version.h"
 #include "model/accounts.pb.h"
 #include "text/duration.h"
 #include "text/memory.h"
@@ -24,27 +25,30 @@ bool takes_away(std::string_view value) {
   return value == "-1";
 }
 
+// Slurm has made the value lower case by then.
 tl::unexpected<Error> bad_value(std::string_view title, const Word& word) {
-  return failure(
-      fmt::format("sacctmgr: error: Invalid value for {} ({})\n Unknown option: {}\n Use keyword 'where' to "
-                  "modify condition",
-                  title, word.value, word.text));
+  const std::string value = text::lower_case(word.value);
+  Word told = word;
+  if (const size_t equals = told.text.find('='); equals != std::string::npos)
+    told.text = told.text.substr(0, equals + 1) + value;
+  return failure(fmt::format("sacctmgr: error: Invalid value for {} ({})\n{}", title, value,
+                             unknown_option(told).value().message));
 }
 
 // Sets one count; a negative one, and Slurm's two largest numbers, clear it. Nothing is 0.
 template <typename Set, typename Clear>
 Result<bool> count(const Word& word, std::string_view title, Set set, Clear clear) {
-  constexpr uint64_t kMost = 0xffffffff, kNone = 0xfffffffe;
+  constexpr uint32_t kNone = 0xfffffffe;
   const std::string_view digits = text::skip_blanks_and_plus(word.value);
   const bool negative = digits.starts_with('-');
   const std::string_view amount = digits.substr(negative ? 1 : 0);
-  const auto value =
-      amount.empty() && !negative ? std::optional<uint64_t>(0) : text::parse_unsigned(amount, kMost);
+  const auto value = amount.empty() && !negative ? std::optional<uint64_t>(0) : text::parse_unsigned(amount);
   if (!value) return bad_value(title, word);
-  if (negative || *value >= kNone) {
+  const auto kept = static_cast<uint32_t>(*value);  // Slurm's 32 bits
+  if (negative || kept >= kNone) {
     clear();
   } else {
-    set(static_cast<uint32_t>(*value));
+    set(kept);
   }
   return true;
 }
@@ -127,7 +131,7 @@ constexpr NumberLimit kNumberLimits[] = {
     MINKE_LIMIT("grpsubmitjobs", MINKE_COUNT, grp_submit_jobs, "GrpSubmitJobs"),
     MINKE_LIMIT("grpwall", MINKE_MINUTES, grp_wall, "GrpWall"),
     MINKE_LIMIT("maxwall", MINKE_MINUTES, max_wall, "MaxWall"),
-    MINKE_LIMIT("minpriothreshold", MINKE_COUNT, min_priority, "MinPrioThreshold"),
+    MINKE_LIMIT("minpriothreshold", MINKE_COUNT, min_priority, "MinPrioThresh"),
 };
 
 Result<bool> set_limit(Limits& limits, const Word& word) {
@@ -140,6 +144,16 @@ std::string known_qos(const accounts::AccountBook& book) {
   return names;
 }
 
+// The name as it stands in the list, where its letters may be larger.
+std::string as_written(std::string_view list, std::string_view name) {
+  for (std::string_view item : text::split(list, ',')) {
+    item = text::trim(item);
+    if (item.starts_with('+') || item.starts_with('-')) item.remove_prefix(1);
+    if (text::equals_ignoring_case(item, name)) return std::string(item);
+  }
+  return std::string(name);
+}
+
 // "a,b" replaces the list; "+=a", "-=a" and "+a" change it.
 Result<bool> qos_list(google::protobuf::RepeatedPtrField<std::string>& list, const Word& word,
                       const accounts::AccountBook& book) {
@@ -148,8 +162,8 @@ Result<bool> qos_list(google::protobuf::RepeatedPtrField<std::string>& list, con
     std::string plain = name;
     if (plain[0] == '+' || plain[0] == '-') plain = plain.substr(1);
     if (book.qos(plain) == nullptr)
-      return failure("sacctmgr: error: You gave a bad qos '" + plain + "'. Valid QOS's are " +
-                     known_qos(book) + "\n Unknown option: " + word.text +
+      return failure("sacctmgr: error: You gave a bad qos '" + as_written(word.value, plain) +
+                     "'. Valid QOS's are " + known_qos(book) + "\n Unknown option: " + word.text +
                      "\n Use keyword 'where' to modify condition");
     if (word.sign != '=' && name == plain) name = std::string(1, word.sign) + plain;
   }
@@ -175,11 +189,22 @@ Result<bool> qos_list(google::protobuf::RepeatedPtrField<std::string>& list, con
   return true;
 }
 
-// Slurm's names of flags; those without effect here are refused.
-constexpr std::string_view kFlags[] = {"DenyOnLimit", "NoDecay", "OverPartQOS"};
-constexpr std::string_view kForeignFlags[] = {
-    "EnforceUsageThreshold", "NoReserve",           "PartitionMaxNodes", "PartitionMinNodes",
-    "PartitionTimeLimit",    "RequiresReservation", "UsageFactorSafe"};
+// Slurm's names of flags, in its order; those without effect here are kept, and a warning tells so.
+constexpr std::string_view kFlags[] = {
+    "DenyOnLimit", "EnforceUsageThreshold", "NoReserve",           "PartitionMaxNodes", "PartitionMinNodes",
+    "OverPartQOS", "PartitionTimeLimit",    "RequiresReservation", "NoDecay",           "UsageFactorSafe",
+    "Relative"};
+
+std::string known_flags() {
+  if (spoken_release() < kSlurm24)
+    return "DenyOnLimit,EnforceUsageThreshold,NoReserve,PartitionMaxNodes,PartitionMinNodes,OverPartQOS,"
+           "PartitionTimeLimit,RequiresReservation,NoDecay,UsageFactorSafe";
+  if (spoken_release() < kSlurm26)
+    return "DenyOnLimit,EnforceUsageThreshold,NoReserve,PartitionMaxNodes,PartitionMinNodes,OverPartQOS,"
+           "PartitionTimeLimit,RequiresReservation,NoDecay,Relative,UsageFactorSafe";
+  return "DenyOnLimit,EnforceUsageThreshold,PartitionMinNodes,PartitionMaxNodes,PartitionTimeLimit,"
+         "RequiresReservation,OverPartQOS,NoReserve,NoDecay,Relative,UsageFactorSafe";
+}
 
 Result<bool> set_flags(model::QosRecord& record, const Word& word) {
   auto& list = *record.mutable_flags();
@@ -187,10 +212,11 @@ Result<bool> set_flags(model::QosRecord& record, const Word& word) {
   if (takes_away(word.value)) return true;
   for (const std::string& name : lower_list(word.value)) {
     const auto same = [&](std::string_view flag) { return text::equals_ignoring_case(flag, name); };
-    if (std::any_of(std::begin(kForeignFlags), std::end(kForeignFlags), same))
-      return failure(" The flag " + name + " is not honoured here: DenyOnLimit, NoDecay and OverPartQOS are");
     const auto* flag = std::find_if(std::begin(kFlags), std::end(kFlags), same);
-    if (flag == std::end(kFlags)) return bad_value("Flags", word);
+    if (flag == std::end(kFlags))
+      return failure(" Unknown QOS flag used in:\n  '" + word.value + "'\n Valid QOS flags are\n  '" +
+                         known_flags() + "'",
+                     kToldAsAnswer);
     list.erase(std::remove(list.begin(), list.end(), std::string(*flag)), list.end());
     if (word.sign != '-') *list.Add() = std::string(*flag);
   }
@@ -200,14 +226,14 @@ Result<bool> set_flags(model::QosRecord& record, const Word& word) {
 
 Result<bool> real(const Word& word, std::string_view title,
                   const std::function<void(std::optional<double>)>& set) {
-  if (takes_away(word.value)) {
-    set(std::nullopt);
-    return true;
-  }
   char* end = nullptr;
-  const double value = std::strtod(word.value.c_str(), &end);
-  if (word.value.empty() || *end != '\0' || !(value >= 0) || value > 1e9) return bad_value(title, word);
-  set(value);
+  const double value = word.value.empty() ? 0 : std::strtod(word.value.c_str(), &end);  // nothing is 0
+  const bool bad = !word.value.empty() && (*end != '\0' || value > 1e9 || value != value);
+  if (bad && spoken_release() >= kSlurm26)
+    return failure(fmt::format("sacctmgr: error: {} value ({}) is not a valid number", title,
+                               text::lower_case(word.value)));
+  if (bad) return bad_value(title, word);
+  value < 0 ? set(std::nullopt) : set(value);
   return true;
 }
 
@@ -228,8 +254,19 @@ Result<bool> set_preempt(model::QosRecord& record, const Word& word, const accou
 Result<bool> set_preempt_mode(model::QosRecord& record, const Word& word) {
   const std::string mode = text::lower_case(word.value);
   if (mode != "off" && mode != "cancel" && mode != "requeue" && mode != "suspend" && mode != "cluster")
-    return bad_value("PreemptMode", word);
+    return failure(" Bad Preempt Mode given: " + word.text);
   record.set_preempt_mode(mode == "cluster" ? std::string() : mode);
+  return true;
+}
+
+Result<bool> set_exempt_time(model::QosRecord& record, const Word& word) {
+  if (takes_away(word.value)) {
+    record.clear_preempt_exempt_seconds();
+    return true;
+  }
+  const auto seconds = text::parse_seconds(word.value);
+  if (!seconds || *seconds < 0) return failure(" Bad PreemptExemptTime format: " + word.text);
+  record.set_preempt_exempt_seconds(static_cast<uint32_t>(std::min<int64_t>(*seconds, 0xfffffffd)));
   return true;
 }
 
@@ -243,15 +280,15 @@ constexpr TresLimit kQosTresLimits[] = {
     {"mincpus", &Limits::mutable_min_tres, "cpu="},
 };
 constexpr NumberLimit kQosNumberLimits[] = {
-    MINKE_LIMIT("maxjobspu", MINKE_COUNT, max_jobs, "MaxJobsPerUser"),
-    MINKE_LIMIT("maxjobs", MINKE_COUNT, max_jobs, "MaxJobsPerUser"),
-    MINKE_LIMIT("maxjobspa", MINKE_COUNT, max_jobs_per_account, "MaxJobsPerAccount"),
-    MINKE_LIMIT("maxjobsaccruepu", MINKE_COUNT, max_jobs_accrue, "MaxJobsAccruePerUser"),
-    MINKE_LIMIT("maxjobsaccrue", MINKE_COUNT, max_jobs_accrue, "MaxJobsAccruePerUser"),
-    MINKE_LIMIT("maxjobsaccruepa", MINKE_COUNT, max_jobs_accrue_per_account, "MaxJobsAccruePerAccount"),
-    MINKE_LIMIT("maxsubmitpu", MINKE_COUNT, max_submit_jobs, "MaxSubmitJobsPerUser"),
-    MINKE_LIMIT("maxsubmitjobs", MINKE_COUNT, max_submit_jobs, "MaxSubmitJobsPerUser"),
-    MINKE_LIMIT("maxsubmitpa", MINKE_COUNT, max_submit_jobs_per_account, "MaxSubmitJobsPerAccount"),
+    MINKE_LIMIT("maxjobspu", MINKE_COUNT, max_jobs, "MaxJobsPU"),
+    MINKE_LIMIT("maxjobs", MINKE_COUNT, max_jobs, "MaxJobsPU"),
+    MINKE_LIMIT("maxjobspa", MINKE_COUNT, max_jobs_per_account, "MaxJobsPA"),
+    MINKE_LIMIT("maxjobsaccruepu", MINKE_COUNT, max_jobs_accrue, "MaxJobsAccruePU"),
+    MINKE_LIMIT("maxjobsaccrue", MINKE_COUNT, max_jobs_accrue, "MaxJobsAccruePU"),
+    MINKE_LIMIT("maxjobsaccruepa", MINKE_COUNT, max_jobs_accrue_per_account, "MaxJobsAccruePA"),
+    MINKE_LIMIT("maxsubmitpu", MINKE_COUNT, max_submit_jobs, "MaxSubmitJobsPU"),
+    MINKE_LIMIT("maxsubmitjobs", MINKE_COUNT, max_submit_jobs, "MaxSubmitJobsPU"),
+    MINKE_LIMIT("maxsubmitpa", MINKE_COUNT, max_submit_jobs_per_account, "MaxSubmitJobsPA"),
 };
 
 }  // namespace
@@ -327,7 +364,8 @@ Result<bool> set_association(model::AssociationRecord& record, const Word& word,
     }
     const std::string name = text::lower_case(word.value);
     if (book.qos(name) == nullptr)
-      return failure("You gave a bad default qos '" + name + "'.  Use 'list qos' to get complete list.");
+      return failure("You gave a bad default qos '" + word.value +
+                     "'.  Use 'list qos' to get complete list.");
     record.set_default_qos(name);
     return true;
   }
@@ -357,8 +395,16 @@ Result<bool> set_qos(model::QosRecord& record, const Word& word, const accounts:
     return real(word, "UsageFactor", [&](std::optional<double> value) {
       value ? record.set_usage_factor(*value) : record.clear_usage_factor();
     });
-  if (name == "usagethreshold" || name == "limitfactor" || name == "preemptexempttime")
-    return failure(" " + word.text + ": this is not honoured here");
+  // These are kept, and change nothing here.
+  if (name == "usagethreshold")
+    return real(word, "UsageThreshold", [&](std::optional<double> value) {
+      value ? record.set_usage_threshold(*value) : record.clear_usage_threshold();
+    });
+  if (name == "limitfactor")
+    return real(word, "LimitFactor", [&](std::optional<double> value) {
+      value.value_or(0) > 0 ? record.set_limit_factor(*value) : record.clear_limit_factor();
+    });
+  if (name == "preemptexempttime") return set_exempt_time(record, word);
   auto done = set_listed(limits, word, kQosTresLimits, kQosNumberLimits);
   if (done && !*done) done = set_limit(limits, word);
   if (limits.ByteSizeLong() == 0) record.clear_limits();

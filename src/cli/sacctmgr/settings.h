@@ -23,6 +23,8 @@ int tres_rank(std::string_view name);  // by those numbers; 8: it has no fixed n
 // Returns whether the word is an association's own setting, and sets it. Fails on a malformed value.
 Result<bool> set_association(model::AssociationRecord& record, const Word& word,
                              const accounts::AccountBook& book);
+// An error of this code is told on standard output, as by Slurm.
+inline constexpr int kToldAsAnswer = 2;
 Result<bool> set_qos(model::QosRecord& record, const Word& word, const accounts::AccountBook& book);
 
 // Returns the settings of an association: "  Fairshare     = 5" and so on, one on each line.

@@ -189,8 +189,11 @@ std::vector<Line> lines_of(const AccountingSession& session, std::string_view en
   if (entity == "associations") return association_lines(session, question);
   if (entity == "qos") {
     const auto names = names_in(question.where, "qos");
+    const auto ids = list_of(question.where, "id"), descriptions = list_of(question.where, "description");
     for (const auto& [id, one] : book.qos()) {
-      if (has(names, one.name())) lines.emplace_back().qos = &one;
+      if (has(names, one.name()) && has(ids, std::to_string(id)) &&
+          has(descriptions, text::lower_case(one.description())))
+        lines.emplace_back().qos = &one;
     }
   } else if (entity == "accounts") {
     const auto names = names_in(question.where, "account");
@@ -202,11 +205,13 @@ std::vector<Line> lines_of(const AccountingSession& session, std::string_view en
       }
       Question inner = question;
       std::erase_if(inner.where, [](const Word& word) { return word.name.empty() || word.name == "name"; });
+      const size_t before = lines.size();
       for (Line line : association_lines(session, inner)) {
         if (line.association->account() != name) continue;
         line.account = &one;
         lines.push_back(line);
       }
+      if (lines.size() == before) lines.emplace_back().account = &one;
     }
   } else if (entity == "users") {
     const auto names = names_in(question.where, "user");
@@ -224,11 +229,13 @@ std::vector<Line> lines_of(const AccountingSession& session, std::string_view en
       }
       Question inner = question;
       std::erase_if(inner.where, [](const Word& word) { return word.name.empty() || word.name == "name"; });
+      const size_t before = lines.size();
       for (Line line : association_lines(session, inner)) {
         if (line.association->user() != name) continue;
         line.user = &one;
         lines.push_back(line);
       }
+      if (lines.size() == before) lines.emplace_back().user = &one;
     }
   } else if (entity == "clusters") {
     return cluster_lines(session, question);
@@ -363,7 +370,7 @@ int show_entity(AccountingSession& session, std::string_view given, std::span<ch
       }
       if (known) continue;
       if (name == "associations" || name == "tres" || name == "problems")
-        return refuse(" Unknown condition: " + word.text);
+        return refuse(unknown_condition(word));
     } else {
       constexpr std::string_view kConditions[] = {
           "account",        "user",           "cluster",     "partition",
@@ -375,7 +382,7 @@ int show_entity(AccountingSession& session, std::string_view given, std::span<ch
           "actor",          "state",          "reason",      "event",
           "condflags"};
       if (std::find(std::begin(kConditions), std::end(kConditions), word.name) == std::end(kConditions))
-        return refuse(" Unknown condition: " + word.text);
+        return refuse(unknown_condition(word));
     }
     question.where.push_back(std::move(word));
   }
@@ -393,7 +400,8 @@ int show_entity(AccountingSession& session, std::string_view given, std::span<ch
     auto found = name == "events"         ? event_lines(session, question.where, question.with)
                  : name == "transactions" ? transaction_lines(session, question.where)
                                           : reservation_lines(session, names_in(question.where, "names"));
-    if (!found) return refuse("sacctmgr: error: " + found.error().message);
+    if (!found)
+      return refuse((found.error().code == kToldAsItIs ? "" : "sacctmgr: error: ") + found.error().message);
     lines = std::move(*found);
   } else {
     lines = lines_of(session, name, question);

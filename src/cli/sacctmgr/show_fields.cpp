@@ -256,6 +256,18 @@ void usage_factor(const Line& line, const Context&, std::string& out) {
     fmt::format_to(std::back_inserter(out), "{:.6f}",
                    line.qos->has_usage_factor() ? line.qos->usage_factor() : 1.0);
 }
+void usage_threshold(const Line& line, const Context&, std::string& out) {
+  if (line.qos != nullptr && line.qos->has_usage_threshold())
+    fmt::format_to(std::back_inserter(out), "{:.6f}", line.qos->usage_threshold());
+}
+void limit_factor(const Line& line, const Context&, std::string& out) {
+  if (line.qos != nullptr && line.qos->has_limit_factor())
+    fmt::format_to(std::back_inserter(out), "{:.6f}", line.qos->limit_factor());
+}
+void exempt_time(const Line& line, const Context&, std::string& out) {
+  if (line.qos != nullptr && line.qos->has_preempt_exempt_seconds())
+    out += text::format_seconds(line.qos->preempt_exempt_seconds());
+}
 void type(const Line& line, const Context&, std::string& out) {
   out += line.resource != nullptr ? "License" : line.type;
 }
@@ -320,7 +332,7 @@ constexpr Field kFields[] = {
     {"InstanceId", 20, kPlus, nothing},
     {"InstanceType", 20, kPlus, nothing},
     {"LFT", 6, kPlus, left},
-    {"LimitFactor", 11, kPlus, nothing},
+    {"LimitFactor", 11, kPlus, limit_factor},
     {"MaxCPUMinsPerJob", 11, kPlus, MINKE_ONE(max_tres_mins, 'c'), "MaxCPUMins"},
     {"MaxCPUsPerJob", 8, kPlus, MINKE_ONE(max_tres, 'c'), "MaxCPUs"},
     {"MaxTRESPerJob", 13, kPlus, MINKE_TRES(max_tres), "MaxTRES"},
@@ -349,7 +361,7 @@ constexpr Field kFields[] = {
     {"Partition", 10, kPlus, partition},
     {"Preempt", 10, kPlus, preempt},
     {"PreemptMode", 11, kPlus, preempt_mode},
-    {"PreemptExemptTime", 19, kPlus, nothing},
+    {"PreemptExemptTime", 19, kPlus, exempt_time},
     {"Priority", 10, kPlus, priority},
     {"Problem", 40, kPlus, problem},
     {"QOS", 20, kPlus, qos},
@@ -362,7 +374,7 @@ constexpr Field kFields[] = {
     {"TimeStart", 19, kPlus, text_of<&Line::started>},
     {"Type", 8, kPlus, type},
     {"UsageFactor", 11, kPlus, usage_factor},
-    {"UsageThreshold", 10, kPlus, nothing, "UsageThres"},
+    {"UsageThreshold", 10, kPlus, usage_threshold, "UsageThres"},
     {"User", 10, kPlus, user},
     {"WCKeys", 10, kPlus, wckey, "WCKey"},
     // Of what a slurmdbd keeps beside the accounts.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "api/history.pb.h"
+#include "os/user_id.h"
 #include "text/duration.h"
 #include "text/hostlist.h"
 #include "text/number.h"
@@ -91,12 +92,24 @@ class EventFilter {
         reasons_(given(where, "reason")),
         users_(given(where, "user")),
         kinds_(list_of(where, "event")) {
-    for (const std::string& flag : list_of(where, "condflags")) open_ = open_ || flag == "open";
+    for (const std::string& flag : list_of(where, "condflags")) {
+      open_ = open_ || flag == "open";
+      if (flag != "open") unknown_flag_ = flag;
+    }
   }
 
   bool open() const { return open_; }
 
   Status check() const {
+    for (const std::string& kind : kinds_)
+      if (kind != "node" && kind != "cluster")
+        return failure(" Unknown event type: '" + kind + "'  Valid events are Cluster and Node.",
+                       kToldAsItIs);
+    for (const std::string& user : users_) {
+      const bool number = user.find_first_not_of("0123456789") == std::string::npos;
+      if (!number && !os::user_id_of(user)) return failure("Invalid user id: " + user);
+    }
+    if (!unknown_flag_.empty()) return failure("Unknown condition flag " + unknown_flag_);
     constexpr std::string_view kStates = "DRAIN FAIL UNKNOWN DOWN IDLE ALLOCATED ? MIXED FUTURE ";
     for (const std::string& state : states_) {
       bool known = false;
@@ -104,7 +117,8 @@ class EventFilter {
         known = known || (!one.empty() && text::equals_ignoring_case(one, state));
       if (!known)
         return failure("Invalid state: " + state + "\nValid node states are: " + std::string(kStates) +
-                       "\nsacctmgr: fatal: unrecognized job state value");
+                           "\nsacctmgr: fatal: unrecognized job state value",
+                       kToldAsItIs);
     }
     return {};
   }
@@ -126,6 +140,7 @@ class EventFilter {
 
  private:
   std::vector<std::string> states_, reasons_, users_, kinds_;
+  std::string unknown_flag_;
   bool open_ = false;
 };
 

@@ -15,6 +15,8 @@
 
 namespace minke::cli {
 
+inline constexpr int kToldAsItIs = 3;  // the code of errors that stand without "sacctmgr: error: "
+
 // `flags`: conditions without a value, in lower case: "all_time".
 Result<std::vector<ShownLine>> event_lines(AccountingSession& session, std::span<const Word> where,
                                            const std::set<std::string>& flags);

@@ -205,6 +205,10 @@ bool is_one_of(const Word& word, std::initializer_list<std::string_view> names) 
   return std::find(names.begin(), names.end(), word.name) != names.end();
 }
 
+std::string unknown_condition(const Word& word) {
+  return " Unknown condition: " + word.text + "\n Use keyword 'set' to modify SLURM_PRINT_VALUE";
+}
+
 tl::unexpected<Error> unknown_option(const Word& word) {
   return failure(" Unknown option: " + word.text + "\n Use keyword 'where' to modify condition");
 }

@@ -37,6 +37,7 @@ std::vector<std::string> names_in(std::span<const Word> words, std::string_view 
 std::string value_of(std::span<const Word> words, std::string_view name);
 bool is_one_of(const Word& word, std::initializer_list<std::string_view> names);
 // The error in Slurm's words.
+std::string unknown_condition(const Word& word);
 tl::unexpected<Error> unknown_option(const Word& word);
 
 }  // namespace minke::cli
