@@ -486,3 +486,23 @@ def test_gpus_are_listed_once(cluster):
     assert "gres/gpu:a100=2,gres/gpu=2" in typed
     assert "AccountingStorageTRES   = cpu,mem,energy,node,billing,fs/disk,vmem,pages,gres/gpu\n" in \
         cluster.run("scontrol", "show", "config").stdout
+
+
+def test_steps_that_are_named(cluster):
+    """-X shows their job; without it the job is shown where it is named, too, and of its steps those that are."""
+    job = cluster.submit("srun true; srun true", "-J", "steps")
+    cluster.wait_end(job)
+
+    def shown(which, *options):
+        told = cluster.run("sacct", "-nP", *options, "-o", "JobID", "-j", which, check=0).stdout
+        return [line.replace(f"{job}", "J", 1) for line in told.split()]
+    assert shown(f"{job}.batch", "-X") == shown(f"{job}.9", "-X") == ["J"]
+    assert shown(f"{job}.batch") == ["J.batch"] and shown(f"{job}.9") == []
+    assert shown(f"{job}.1,{job}") == ["J", "J.1"]
+
+
+def test_long_lists_have_a_format_of_their_own(cluster):
+    for command in ("squeue", "sinfo"):
+        refused = cluster.run(command, "-l", "-o", "%P", check=1)
+        assert "-o(--format) and -l(--long) are mutually exclusive" in refused.stderr
+        assert "specification: NoSuch\n" in cluster.run(command, "-h", "-O", "NoSuch:5").stderr

@@ -236,6 +236,8 @@ TEST_F(Sacct, StepsThatAreNamed) {
   EXPECT_EQ(ids(), "JobID\n69.0\n");
   question_.jobs.emplace_back().set_job_id(67);
   EXPECT_EQ(ids(), "JobID\n67\n67.batch\n69.0\n");
+  question_.allocations_only = true;  // the jobs of the steps
+  EXPECT_EQ(ids(), "JobID\n67\n69\n");
 }
 
 TEST_F(Sacct, TasksThatAreNamed) {

@@ -27,6 +27,7 @@ using Ended = std::optional<int>;
 
 struct Arguments : view::SinfoOptions {
   bool all_given = false, partition_given = false;  // by options: they override those of variables
+  bool format_given = false;                        // not by a variable
 };
 
 // The states that --states takes, as each release lists them.
@@ -103,6 +104,7 @@ Ended nodes(Arguments& asked, const Given& given) {
 template <auto kMember, auto kOther>
 Ended format(Arguments& asked, const Given& given) {
   asked.*kMember = given.text();
+  asked.format_given = asked.format_given || !given.from_environment;
   (asked.*kOther).reset();
   return std::nullopt;
 }
@@ -186,6 +188,13 @@ std::optional<int> read_sinfo_arguments(int argc, char** argv, view::SinfoOption
   Arguments arguments;
   if (const Ended status = read_command(table(), argc, argv, arguments).status) return status;
   if (arguments.all_given && arguments.partition_given) return conflict("-a", "-p");
+  if (arguments.format_given && arguments.long_list) {
+    std::fputs(
+        "sinfo: fatal: Options -o(--format) and -l(--long) are mutually exclusive. Please remove one and "
+        "retry.\n",
+        stderr);
+    return 1;
+  }
   asked = std::move(arguments);
   return std::nullopt;
 }

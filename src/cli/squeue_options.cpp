@@ -366,6 +366,13 @@ std::optional<int> read_squeue_arguments(int argc, char** argv, view::SqueueOpti
     view::write_out(kUsage);
     return 1;
   }
+  if (arguments.format && arguments.format_given && arguments.long_list) {
+    std::fputs(
+        "squeue: fatal: Options -o(--format) and -l(--long) are mutually exclusive. Please remove one and "
+        "retry.\n",
+        stderr);
+    return 1;
+  }
   if (arguments.only_job_state && spoken_release() >= kSlurm24 && chooses_more_than_state(arguments)) {
     std::fputs(
         "squeue: fatal: Option --only-job-state only works alone, with -j (--jobs) and/or -t (--states) "

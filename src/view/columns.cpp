@@ -26,6 +26,14 @@ void take_placement(std::string_view& text, ColumnRequest& column) {
   text.remove_prefix(digits);
 }
 
+// A number may have blanks and a plus before it.
+void take_sign(std::string_view& text) {
+  const size_t at = text.find_first_not_of(' ');
+  if (at == std::string_view::npos) return;
+  const size_t digit = at + (text[at] == '+' ? 1 : 0);
+  if (digit < text.size() && is_digit(text[digit])) text.remove_prefix(digit);
+}
+
 std::string lower_case(std::string_view text) {
   std::string result(text);
   for (char& c : result)
@@ -75,6 +83,7 @@ FormatRequest parse_long_format(std::string_view format) {
         token.remove_prefix(std::min(token.find_first_not_of("0123456789", 1), token.size()));
         column.suffix = " ";
       } else {
+        take_sign(token);
         take_placement(token, column);
       }
       column.suffix += token;
@@ -85,6 +94,11 @@ FormatRequest parse_long_format(std::string_view format) {
 }
 
 void fit_column(std::string& out, size_t start, const ColumnRequest& column, Overflow overflow) {
+  // printf cuts no text that is not there: it prints nothing where "(null)" does not fit.
+  constexpr std::string_view kNoText = "(null)";
+  if (!column.right && column.width < kNoText.size() && column.width != 0 &&
+      std::string_view(out).substr(start) == kNoText)
+    out.resize(start);
   size_t length = out.size() - start;
   if (column.width != 0) {
     if (length > column.width) {

@@ -72,6 +72,17 @@ TEST(LongFormat, TakesWidthsAndTextAfterTheColon) {
   EXPECT_TRUE(format.columns[3].right);
   EXPECT_EQ(format.columns[3].suffix, "x");
   EXPECT_EQ(format.columns[4].suffix, "\x1F");
+  format = parse_long_format("Name:+5,State: 7,JobID:+");
+  EXPECT_EQ(format.columns[0].width, 5u);
+  EXPECT_EQ(format.columns[1].width, 7u);
+  EXPECT_EQ(format.columns[2].suffix, "+");
+}
+
+TEST(FitColumn, WhatIsNotThereIsNotCut) {
+  EXPECT_EQ(fitted("(null)", left(2, "|"), Overflow::kCut), "|  |");
+  EXPECT_EQ(fitted("(null)", left(6, "|"), Overflow::kCut), "|(null)|");
+  EXPECT_EQ(fitted("(null)", right(2), Overflow::kCut), "|(n");
+  EXPECT_EQ(fitted("(nu", left(2, "|"), Overflow::kCut), "|(n|");
 }
 
 TEST(FitColumn, CutsAndPads) {

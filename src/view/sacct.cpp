@@ -156,17 +156,20 @@ bool is_selected(const model::JobRecord& job, const SacctQuestion& question) {
 
 bool is_selected(const model::StepRecord& step, const model::JobRecord& job, const SacctQuestion& question) {
   if (question.allocations_only) return false;
-  if (!names_jobs(question) || is_named_whole(job, question)) return true;
-  for (const SacctStep& wanted : question.steps)
-    if (names_job(wanted.job, job) && wanted.kind == step.kind() &&
+  bool of_this_job = false;  // where some are named, others are left out, also beside the job itself
+  for (const SacctStep& wanted : question.steps) {
+    if (!names_job(wanted.job, job)) continue;
+    of_this_job = true;
+    if (wanted.kind == step.kind() &&
         (wanted.kind != model::STEP_NORMAL || wanted.step_id == step.step_id()))
       return true;
-  return false;
+  }
+  return !of_this_job;
 }
 
-// Whether the answer includes the job's own line: not if only steps of it were named.
+// Whether the answer includes the job's own line: not if only steps of it were named, but with -X.
 bool shows_allocation(const model::JobRecord& job, const SacctQuestion& question) {
-  return !names_jobs(question) || is_named_whole(job, question);
+  return !names_jobs(question) || question.allocations_only || is_named_whole(job, question);
 }
 
 }  // namespace

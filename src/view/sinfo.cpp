@@ -52,6 +52,7 @@ bool contains(const auto& values, std::string_view value) {
 bool is_in_state(const NodeRecord& node, std::string_view word) {
   ShownNodeState state = sinfo_state(node);
   bool busy = state.base == NodeBaseState::kAllocated || state.base == NodeBaseState::kMixed;
+  if (word.starts_with('!')) return !is_in_state(node, word.substr(1));
   if (word == "alloc" || word == "allocated") return busy;  // a mixed node also counts as allocated
   if (word == "mix" || word == "mixed") return state.base == NodeBaseState::kMixed;
   if (word == "idle") return state.base == NodeBaseState::kIdle;
@@ -263,9 +264,11 @@ Result<std::vector<std::vector<std::string>>> parse_node_states(std::string_view
   for (std::string_view item : text::split(text, ',')) {
     std::vector<std::string> words;
     for (std::string_view word : text::split(item, '&')) {
+      const bool negated = (word.starts_with('~') || word.starts_with('!')) && spoken_release() >= kSlurm26;
+      if (negated) word.remove_prefix(1);
       std::string lower = text::lower_case(word);
       if (!contains(kStateWords, lower)) return failure("Bad state string: \"" + std::string(word) + "\"");
-      words.push_back(std::move(lower));
+      words.push_back(negated ? "!" + lower : std::move(lower));
     }
     result.push_back(std::move(words));
   }

@@ -216,6 +216,7 @@ TEST_F(Sinfo, SortsAsAsked) {
 TEST_F(Sinfo, UnknownFieldsAndStates) {
   EXPECT_EQ(formatted("%!|%P"), "%!|main*\n%!|short\n");
   EXPECT_EQ(problems_, std::vector<std::string>{"!"});
+  EXPECT_FALSE(parse_node_states("~bogus"));
   EXPECT_EQ(parse_node_states("bogus").error().message, "Bad state string: \"bogus\"");
   EXPECT_TRUE(parse_node_states("all")->empty());
   EXPECT_EQ(parse_node_states("IDLE&drain,mix")->size(), 2u);

@@ -71,7 +71,7 @@ class Table {
     for (ColumnRequest& request : parse_long_format(format).columns) {
       const TableField<Line>* field = find_field(fields, std::string_view(request.field));
       if (field == nullptr) {
-        problems.push_back(request.field);
+        problems.push_back(request.token.substr(0, request.token.find(':')));  // as it was written
       } else {
         table.columns_.push_back({std::move(request), field});
       }
