@@ -30,6 +30,7 @@ std::unordered_map<std::uint32_t, FairShare> fair_shares(
     Association one;
     one.parent = parent == 0 ? Association::kRoot : place.at(parent);
     one.is_user = !record.user().empty();
+    one.as_parent = record.shares() == kSharesAsParent && parent != 0;
     one.shares = record.shares() == kSharesAsParent ? 1 : shares.at(id);
     one.usage = std::max(0.0, own[id]);
     place[id] = static_cast<std::uint32_t>(tree.size());

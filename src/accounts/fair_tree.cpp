@@ -28,22 +28,26 @@ class Ranking {
     }
     double whole = 0;
     for (const std::uint32_t i : top_) whole += result_[i].usage;
-    measure(top_, whole);
-    for (std::uint32_t i = 0; i < associations_.size(); ++i) measure(children_[i], result_[i].usage);
+    measure(top_, whole, 0);
+    for (std::uint32_t i = 0; i < associations_.size(); ++i)
+      measure(children_[i], result_[i].usage, result_[i].norm_shares);
     next_ = given_ = users_;
     walk(top_, false);
     return std::move(result_);
   }
 
  private:
-  void measure(const std::vector<std::uint32_t>& siblings, double parent_usage) {
+  void measure(const std::vector<std::uint32_t>& siblings, double parent_usage, double parent_shares) {
     double shares = 0;
-    for (const std::uint32_t i : siblings) shares += associations_[i].shares;
+    for (const std::uint32_t i : siblings) shares += associations_[i].as_parent ? 0 : associations_[i].shares;
     for (const std::uint32_t i : siblings) {
       FairShare& one = result_[i];
       one.norm_shares = shares > 0 ? associations_[i].shares / shares : 0;
       one.effective_usage = parent_usage > 0 ? one.usage / parent_usage : 0;
-      if (one.norm_shares == 0) {
+      if (associations_[i].as_parent) {
+        one.norm_shares = parent_shares;
+        one.level_fs = std::numeric_limits<double>::infinity();
+      } else if (one.norm_shares == 0) {
         one.level_fs = 0;
       } else if (one.effective_usage == 0) {
         one.level_fs = std::numeric_limits<double>::infinity();
@@ -55,6 +59,8 @@ class Ranking {
 
   // `tied`: the first user visited shares the rank given last.
   void walk(std::vector<std::uint32_t> siblings, bool tied) {
+    std::erase_if(siblings,
+                  [&](std::uint32_t i) { return associations_[i].as_parent && !associations_[i].is_user; });
     std::stable_sort(siblings.begin(), siblings.end(), [&](std::uint32_t a, std::uint32_t b) {
       if (result_[a].level_fs != result_[b].level_fs) return result_[a].level_fs > result_[b].level_fs;
       return associations_[a].is_user && !associations_[b].is_user;

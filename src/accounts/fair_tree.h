@@ -22,6 +22,9 @@ struct Association {
   bool is_user = false;          // else an account
   std::uint32_t shares = 1;      // RawShares
   double usage = 0;              // RawUsage; of an account: without its present users
+  // Its shares are its parent's. Such a user comes first in the account; such an account has no level, and
+  // what is below it stands beside it.
+  bool as_parent = false;
 };
 
 struct FairShare {

@@ -92,6 +92,35 @@ TEST(FairTree, WorkedExample) {
   EXPECT_EQ(result[index["u17"]].level_fs, 0);
 }
 
+// As Slurm's sshare shows it: below the top are a (10 shares), b (its parent's) and c (30); what is in b
+// stands beside them.
+TEST(FairTree, SharesOfTheParent) {
+  constexpr std::uint32_t kTop = Association::kRoot;
+  const std::vector<Association> associations = {
+      {kTop, false, 10, 0},        // 0: a
+      {0, true, 1, 40},            // 1: in a
+      {0, true, 1, 0, true},       // 2: in a, as a
+      {0, true, 5, 0},             // 3: in a
+      {kTop, false, 1, 0, true},   // 4: b, as the top
+      {kTop, true, 3, 0},          // 5: in b
+      {kTop, true, 1, 40},         // 6: in b
+      {kTop, true, 1, 100, true},  // 7: in b, as b
+      {kTop, false, 30, 80},       // 8: c
+      {kTop, true, 1, 0},          // 9
+  };
+  const auto result = fair_tree(associations);
+  EXPECT_DOUBLE_EQ(result[0].norm_shares, 10 / 45.0);
+  EXPECT_DOUBLE_EQ(result[2].norm_shares, result[0].norm_shares);
+  EXPECT_DOUBLE_EQ(result[3].norm_shares, 5 / 6.0);
+  EXPECT_DOUBLE_EQ(result[6].norm_shares, 1 / 45.0);
+  // First those without use and who have their parent's shares, whatever they used; then c, a and the user of
+  // b.
+  for (const std::size_t first : {5, 7, 9}) EXPECT_DOUBLE_EQ(result[first].factor, 1) << first;
+  for (const std::size_t in_a : {2, 3}) EXPECT_DOUBLE_EQ(result[in_a].factor, 4 / 7.0) << in_a;
+  EXPECT_DOUBLE_EQ(result[1].factor, 2 / 7.0);
+  EXPECT_DOUBLE_EQ(result[6].factor, 1 / 7.0);
+}
+
 // Users in the order of their paths from the top, compared level by level.
 std::vector<double> slow_factors(const std::vector<Association>& associations,
                                  const std::vector<FairShare>& values) {

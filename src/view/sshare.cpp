@@ -122,8 +122,7 @@ class ShareTree {
       if (reply.associations(i).user().empty()) account_places_[reply.associations(i).account()] = i;
     shares_below_.resize(static_cast<size_t>(reply.associations_size()));
     for (int i = 0; i < reply.associations_size(); ++i)
-      if (const int parent = parent_of(i); parent >= 0)
-        shares_below_[static_cast<size_t>(parent)] += weight(i);
+      if (const int level = level_of(i); level >= 0) shares_below_[static_cast<size_t>(level)] += weight(i);
   }
 
   // The shown values of an association's line, except names and usage.
@@ -136,7 +135,7 @@ class ShareTree {
     const int parent = parent_of(place);
     if (parent < 0) return 0;
     if (shares(place) == kSharesOfParent) return norm_shares(parent);
-    const double all = shares_below_[static_cast<size_t>(parent)];
+    const double all = shares_below_[static_cast<size_t>(level_of(place))];
     return all > 0 ? weight(place) / all : 0;
   }
   double norm_usage(int place) const {
@@ -160,6 +159,12 @@ class ShareTree {
     const auto found = account_places_.find(one.user().empty() ? one.parent_account() : one.account());
     return found == account_places_.end() || found->second == place ? -1 : found->second;
   }
+  // What shares a level with it is below this one: an account with its parent's shares is passed over.
+  int level_of(int place) const {
+    int above = parent_of(place);
+    while (above >= 0 && shares(above) == kSharesOfParent && parent_of(above) >= 0) above = parent_of(above);
+    return above;
+  }
   uint32_t shares(int place) const {
     return reply_.shares_size() > place ? reply_.shares(place) : reply_.associations(place).shares();
   }
@@ -167,8 +172,8 @@ class ShareTree {
   uint32_t weight(int place) const { return shares(place) == kSharesOfParent ? 0 : shares(place); }
   double whole_usage() const { return reply_.usage_size() > 0 ? reply_.usage(0).raw() : 0; }
   double effective_usage(int place) const {
-    const int parent = parent_of(place);
-    if (parent < 0) return whole_usage() == 0 ? 0 : 1;
+    const int parent = level_of(place);
+    if (parent < 0) return 1;
     const double above = reply_.usage(parent).raw();
     return above > 0 ? reply_.usage(place).raw() / above : 0;
   }
