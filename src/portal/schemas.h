@@ -8,8 +8,8 @@
 namespace minke::portal {
 
 // A type: "text", "integer", "number", "boolean", "time" (s since the epoch; 0: none), "any", the name of a
-// record; in front of it "list of ", and "?" behind it where it may be null. First of all "optional " where an
-// answer may lack the field.
+// record; in front of it "list of ", and "?" behind it where it may be null. First of all "optional " where
+// an answer may lack the field.
 struct SchemaField {
   std::string_view record, field, type;
 };

@@ -44,8 +44,8 @@ TEST(ArraySpec, NothingBehindThePercentSignIsNoThrottle) {
 
 TEST(ArraySpec, Refuses) {
   for (const char* text :
-       {"",     "x",     "1-",   "3-1",  "1:2",  "1-5:0", "4000002",    "-1", ",",    ",,",          "1-2-3",
-        "1-5:", "[[1]]", "1--3", "1-3x", "0x10", "1.5",   "4294967296", "][", "[1]2"}) {
+       {"",      "x",    "1-",    "3-1",  "1:2",  "1-5:0", "4000002", "-1",         ",",  ",,",
+        "1-2-3", "1-5:", "[[1]]", "1--3", "1-3x", "0x10",  "1.5",     "4294967296", "][", "[1]2"}) {
     EXPECT_EQ(normalized(text), "error: Invalid job array specification") << text;
   }
 }

@@ -160,8 +160,7 @@ bool is_selected(const model::StepRecord& step, const model::JobRecord& job, con
   for (const SacctStep& wanted : question.steps) {
     if (!names_job(wanted.job, job)) continue;
     of_this_job = true;
-    if (wanted.kind == step.kind() &&
-        (wanted.kind != model::STEP_NORMAL || wanted.step_id == step.step_id()))
+    if (wanted.kind == step.kind() && (wanted.kind != model::STEP_NORMAL || wanted.step_id == step.step_id()))
       return true;
   }
   return !of_this_job;
