@@ -116,7 +116,7 @@ Status run(const std::string& program, const std::vector<std::string>& words) {
 // Changes nothing that is there already: sacctmgr fails where an account or a user is.
 bool is_there_already(const Error& error) {
   return error.message.find("already exist") != std::string::npos ||
-         error.message.find("Nothing new added") != std::string::npos ||
+         error.message.find("Request didn't affect anything") != std::string::npos ||
          error.message.find("Already existing") != std::string::npos;
 }
 

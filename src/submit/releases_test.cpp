@@ -241,8 +241,9 @@ TEST(Releases, OddNumbers) {
     ASSERT_TRUE(unbounded);
     EXPECT_EQ(unbounded->spec.min_nodes(), 2u);
     EXPECT_FALSE(unbounded->spec.has_max_nodes());
-    EXPECT_EQ(said(sbatch(release, {"-N0"})),
-              "sbatch: error: Batch job submission failed: Node count specification invalid");
+    EXPECT_EQ(
+        said(sbatch(release, {"-N0"})),
+        "sbatch: error: Batch job submission failed: Node count specification invalid (write 2, or 2-4)");
     EXPECT_EQ(said(sbatch(release, {"-N0-2"})), "accepted");
     const auto few = sbatch(release, {"--ntasks-per-socket=65537", "--mincpus=65536", "--priority=0"});
     ASSERT_TRUE(few);

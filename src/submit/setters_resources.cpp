@@ -80,7 +80,7 @@ Result<std::vector<uint32_t>> node_counts(std::string_view text) {
   return counts;
 }
 
-constexpr const char* kNoNodes = "Node count specification invalid";
+constexpr const char* kNoNodes = "Node count specification invalid (write 2, or 2-4)";
 
 // Whether a count asks for no nodes: a script needs one, and takes it where it may have more; an allocation
 // is given none.

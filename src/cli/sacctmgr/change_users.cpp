@@ -118,9 +118,10 @@ int add_user(AccountingSession& session, const Words& words) {
   if (accounts.empty() && !default_account.empty()) accounts.push_back(default_account);
   if (wckeys.empty() && !default_wckey.empty()) wckeys.push_back(default_wckey);
   const bool old = spoken_release() < kSlurm24;
-  if (accounts.empty() && wckeys.empty() && !old) return refuse(" Need name of account or wckey to add.");
   if (accounts.empty() && wckeys.empty())
-    return refuse(" Need name of account to add user to. (account=NAME; sacctmgr show account lists them)");
+    return refuse(std::string(old ? " Need name of account to add user to."
+                                  : " Need name of account or wckey to add.") +
+                  " (account=NAME; sacctmgr show account lists them)");
   std::string missing;
   bool somewhere = accounts.empty();
   for (const std::string& name : accounts) {
