@@ -32,6 +32,7 @@
 #include "os/files.h"
 #include "os/minke_home.h"
 #include "store/store.h"
+#include "text/characters.h"
 #include "text/memory.h"
 #include "text/translate.h"
 

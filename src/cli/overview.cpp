@@ -16,6 +16,7 @@
 #include "engine/user_jobs.h"
 #include "model/cluster.pb.h"
 #include "model/job_record.pb.h"
+#include "text/characters.h"
 #include "text/number.h"
 #include "text/printable.h"
 #include "text/timestamp.h"

@@ -96,22 +96,4 @@ InEnglish::~InEnglish() {
   spoken = before_;
 }
 
-size_t characters(std::string_view text) {
-  size_t count = 0;
-  for (const char c : text) count += (static_cast<unsigned char>(c) & 0xc0) != 0x80 ? 1 : 0;
-  return count;
-}
-
-std::string first_characters(std::string_view text, size_t most) {
-  size_t at = 0, seen = 0;
-  for (; at < text.size(); ++at)
-    if ((static_cast<unsigned char>(text[at]) & 0xc0) != 0x80 && seen++ == most) break;
-  return std::string(text.substr(0, at));
-}
-
-std::string padded(std::string_view text, size_t columns) {
-  const size_t wide = characters(text);
-  return std::string(text) + std::string(wide < columns ? columns - wide : 0, ' ');
-}
-
 }  // namespace minke::text

@@ -7,10 +7,9 @@
 // Only what people read on a terminal is marked. English stay: what programs read (tables and messages of
 // Slurm's commands, JSON), the log, and what a daemon answers. What has no translation is said in English.
 //
-// Pure. The language is this process's: main() sets it once, before there are threads.
+// The language is this process's: main() sets it once, before there are threads. Nothing else is kept here.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <string>
@@ -51,12 +50,5 @@ class InEnglish {
  private:
   const Catalogue* before_;
 };
-
-// Characters of a text, as columns of a terminal count them: bytes that continue one are none.
-size_t characters(std::string_view text);
-// The first `most` of them.
-std::string first_characters(std::string_view text, size_t most);
-// The text with blanks behind it, up to so many columns.
-std::string padded(std::string_view text, size_t columns);
 
 }  // namespace minke::text

@@ -85,13 +85,5 @@ TEST(Translate, FrenchWhereItIsSpoken) {
   EXPECT_EQ(tr("You have no jobs."), "You have no jobs.");
 }
 
-TEST(Translate, ColumnsCountCharacters) {
-  EXPECT_EQ(characters("tâche"), 5u);
-  EXPECT_EQ(first_characters("tâches", 2), "tâ");
-  EXPECT_EQ(first_characters("tâ", 5), "tâ");
-  EXPECT_EQ(padded("tâche", 7), "tâche  ");
-  EXPECT_EQ(padded("tâches", 3), "tâches");
-}
-
 }  // namespace
 }  // namespace minke::text

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "text/characters.h"
 #include "text/printable.h"
 #include "text/translate.h"
 

@@ -9,6 +9,7 @@
 #include "model/job_spec.pb.h"
 #include "model/job_state.pb.h"
 #include "text/chain_comment.h"
+#include "text/characters.h"
 #include "text/job_id.h"
 #include "text/printable.h"
 #include "text/translate.h"

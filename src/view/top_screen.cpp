@@ -13,6 +13,7 @@
 #include "model/job_record.pb.h"
 #include "model/job_state.pb.h"
 #include "model/measurement.pb.h"
+#include "text/characters.h"
 #include "text/duration.h"
 #include "text/translate.h"
 #include "view/colour.h"
