@@ -109,7 +109,7 @@ struct Owner {
 
 std::optional<Owner> owner_of(const std::string& user) {
   const passwd* entry = user.empty() ? ::getpwuid(::getuid()) : ::getpwnam(user.c_str());
-  if (entry == nullptr && !user.empty() && user.find_first_not_of("0123456789") == std::string::npos)
+  if (entry == nullptr && text::is_digits(user))
     entry = ::getpwuid(static_cast<uid_t>(std::strtoul(user.c_str(), nullptr, 10)));
   if (entry == nullptr) return std::nullopt;
   return Owner{entry->pw_uid, entry->pw_name, entry->pw_dir, entry->pw_shell};

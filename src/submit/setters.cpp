@@ -7,7 +7,6 @@
 
 #include "model/job_terms.pb.h"
 #include "text/array_spec.h"
-#include "text/cpu_bind.h"
 #include "text/dependency.h"
 #include "text/duration.h"
 #include "text/mail_address.h"
@@ -20,7 +19,6 @@ namespace {
 
 constexpr int64_t kMaxNice = 2147483645;
 constexpr int32_t kDefaultNice = 100;
-constexpr uint64_t kMaxJob = 4294967293;
 
 std::string absolute(const Assignment& to, std::string_view path) {
   if (path.starts_with('/')) return std::string(path);
@@ -83,20 +81,25 @@ Result<std::string> read_file(const Assignment& to) {
   return to.invocation.read_file(absolute(to, to.text()));
 }
 
+tl::unexpected<Error> too_large(std::string_view given, std::string_view name) {
+  std::string message = "Numeric argument (" + std::string(given) + ") too large for ";
+  return failure(message.append(name).append("."), kFailureStatus);
+}
+
+tl::unexpected<Error> not_numeric(std::string_view given, std::string_view name) {
+  std::string message = "Invalid numeric value \"" + std::string(given) + "\" for ";
+  return failure(message.append(name).append("."), kFailureStatus);
+}
+
 Result<uint32_t> whole_number(const Assignment& to, uint32_t least) {
   // The name that Slurm's own message has.
-  const std::string_view name = to.option.name == "resv-ports" ? "resv-port" : to.option.name;
+  const std::string name = "--" + std::string(to.option.name == "resv-ports" ? "resv-port" : to.option.name);
   const std::string_view digits = text::skip_blanks_and_plus(to.text());
   auto value = text::parse_unsigned(digits, kMaxNumber);
-  const bool is_number = !digits.empty() && digits.find_first_not_of("0123456789") == std::string_view::npos;
-  if (value.value_or(kMaxNumber) == kMaxNumber && is_number && to.invocation.release >= kSlurm24) {
-    std::string message = "Numeric argument (" + std::string(to.text()) + ") too large for --";
-    return failure(message.append(name).append("."), kFailureStatus);
-  }
-  if (!value || *value < least) {
-    std::string message = "Invalid numeric value \"" + std::string(to.text()) + "\" for --";
-    return failure(message.append(name).append("."), kFailureStatus);
-  }
+  if (value.value_or(kMaxNumber) == kMaxNumber && text::is_digits(digits) &&
+      to.invocation.release >= kSlurm24)
+    return too_large(to.text(), name);
+  if (!value || *value < least) return not_numeric(to.text(), name);
   return static_cast<uint32_t>(*value);
 }
 
@@ -258,12 +261,6 @@ Status export_file(const Assignment& to) {
   return {};
 }
 
-Status external_launcher(const Assignment& to) {
-  // The step of a launcher: it sees the whole job and takes nothing from other steps.
-  to.request.overlap = true;
-  return {};
-}
-
 Status get_user_env(const Assignment& to) {
   if (to.invocation.command == Command::kSalloc && to.invocation.release >= kSlurm24)
     return failure("unrecognized option '--get-user-env" +
@@ -288,83 +285,16 @@ Status get_user_env(const Assignment& to) {
   return {};
 }
 
-Status het_group(const Assignment& to) {
-  // The reader has already settled which variables count.
-  auto group = text::parse_unsigned(to.text(), kMaxNumber);
-  auto size = text::parse_unsigned(to.invocation.variable("SLURM_HET_SIZE").value_or(""), kMaxNumber);
-  if (!group && !to.text().starts_with('-') && to.text().find_first_of(",-") != std::string_view::npos) {
-    return failure("--het-group=" + std::string(to.text()) +
-                       ": a step runs in one component here; start one srun for each",
-                   kFailureStatus);
-  }
-  if (!group && to.invocation.release >= kSlurm26)
-    return failure("Invalid --het-group value: " + std::string(to.text()), kFailureStatus);
-  if (!group) return invalid(to);
-  // Outside of a job the daemon knows the components; without any, there is only one.
-  if (!to.invocation.variable("SLURM_JOB_ID")) {
-    if (to.invocation.release < kSlurm26 || to.request.is_given("jobid")) return {};
-    return failure("--het-group expected to be used within an HetJob allocation", kFailureStatus);
-  }
-  if (*group >= size.value_or(1)) {
-    return failure("Attempt to run a job step with het group value of " + std::string(to.text()) +
-                       ", but the job allocation has maximum value of " +
-                       std::to_string(size.value_or(1) - 1),
-                   kFailureStatus);
-  }
-  return {};
-}
-
 Status immediate(const Assignment& to) {
   uint32_t seconds = 1;
   if (!to.text().empty()) {
     auto value = text::parse_unsigned(to.text(), kMaxNumber);
-    const bool is_number = to.text().find_first_not_of("0123456789") == std::string_view::npos;
-    if (!value && is_number && to.invocation.release >= kSlurm24)
-      return failure("Numeric argument (" + std::string(to.text()) + ") too large for immediate.",
-                     kFailureStatus);
-    if (!value) {
-      return failure("Invalid numeric value \"" + std::string(to.text()) + "\" for immediate.",
-                     kFailureStatus);
-    }
+    if (!value && text::is_digits(to.text()) && to.invocation.release >= kSlurm24)
+      return too_large(to.text(), "immediate");
+    if (!value) return not_numeric(to.text(), "immediate");
     seconds = static_cast<uint32_t>(*value);
   }
   to.request.immediate_seconds = seconds;
-  return {};
-}
-
-namespace {
-// A job behind whose number that of a task, a component or a step may stand: "7_1", "7+1", "7.0", "7.batch".
-Result<uint32_t> selected_job(const Assignment& to) {
-  const std::string_view given = text::skip_blanks_and_plus(to.text());
-  const auto wrong = [&](std::string_view why) {
-    return failure("fatal: Bad job/step specified: " + std::string(to.text()) + ": " + std::string(why),
-                   kFailureStatus);
-  };
-  if (given.empty()) return wrong("JobID must not be an empty string");
-  if (given.starts_with('-')) return wrong("JobID can not be a negative number");
-  constexpr std::string_view kNotNumeric = "includes unexpected non-numeric characters";
-  const size_t end = std::min(given.find_first_not_of("0123456789"), given.size());
-  const std::string_view rest = given.substr(end);
-  if (end == 0) return wrong("JobID can not be zero");  // no digits are none, too
-  if (!rest.empty() && std::string_view("_+.").find(rest[0]) == std::string_view::npos)
-    return wrong("JobID " + std::string(kNotNumeric));
-  const auto value = text::parse_unsigned(given.substr(0, end), kMaxJob);
-  if (!value) return wrong("JobID larger than acceptable range");
-  if (*value == 0) return wrong("JobID can not be zero");
-  if (const size_t dot = rest.find('.'); dot != std::string_view::npos) {
-    const std::string_view step = rest.substr(dot + 1);
-    const bool named = step == "batch" || step == "extern" || step == "interactive";
-    if (!named && !text::parse_unsigned(step.substr(0, step.find('+')), kMaxJob))
-      return wrong("StepID " + std::string(kNotNumeric));
-  }
-  return static_cast<uint32_t>(*value);
-}
-}  // namespace
-
-Status job_id(const Assignment& to) {
-  auto value = to.invocation.release >= kSlurm26 ? selected_job(to) : whole_number(to, 1);
-  if (!value) return failure(value.error());
-  to.request.job_id = *value;
   return {};
 }
 
@@ -376,50 +306,6 @@ Status kill_command(const Assignment& to) {
     number = SIGTERM;
   if (!number) return invalid(to);
   to.request.kill_command_signal = *number;
-  return {};
-}
-
-Status ignore_signals(const Assignment& to) {
-  constexpr std::string_view kIgnorable[] = {"INT",  "QUIT", "TERM", "CONT", "HUP",
-                                             "ALRM", "USR1", "USR2", "PIPE"};
-  constexpr std::string_view kNever[] = {"KILL", "STOP"};
-  const auto is_in = [](const auto& names, std::string_view name) {
-    return std::find(std::begin(names), std::end(names), name) != std::end(names);
-  };
-  std::vector<uint32_t> numbers;
-  for (const std::string& word : text::split_list(to.text())) {
-    if (word.empty()) continue;
-    const auto number = text::parse_signal(word);
-    const std::string name = number ? text::signal_name(*number) : "";
-    if (is_in(kNever, name)) return failure("Signal " + word + " cannot be ignored", kFailureStatus);
-    if (!is_in(kIgnorable, name)) return failure("Invalid signal name or number: " + word, kUsageStatus);
-    numbers.push_back(*number);
-  }
-  if (numbers.empty()) return failure("--ignore-signals requires at least one signal", kUsageStatus);
-  to.request.ignored_signals = std::move(numbers);
-  return {};
-}
-
-Status pty(const Assignment& to) {
-  to.request.pty = true;
-  const bool from_variable = to.invocation.variable("SLURM_PTY") == to.value;  // any value turns it on
-  if (!to.value || to.text().empty() || from_variable) return {};
-  const auto descriptor = text::parse_unsigned(to.text(), UINT64_MAX);
-  if (!descriptor)
-    return failure("fatal: --pty=" + std::string(to.text()) + " must be numeric file descriptor",
-                   kFailureStatus);
-  to.request.terminal = static_cast<int>(std::min<uint64_t>(*descriptor, INT_MAX));
-  return {};
-}
-
-Status kill_on_bad_exit(const Assignment& to) {
-  uint32_t value = 1;
-  if (!to.text().empty()) {
-    auto parsed = whole_number(to, 0);
-    if (!parsed) return failure(parsed.error());
-    value = *parsed;
-  }
-  to.request.kill_on_bad_exit = value != 0;
   return {};
 }
 
@@ -456,53 +342,6 @@ Status mail_user(const Assignment& to) {
     return failure("--mail-user: " + harmless.error().message, kFailureStatus);
   to.request.spec.set_mail_user(std::string(to.text()));
   return {};
-}
-
-Status cpu_bind(const Assignment& to) {
-  if (to.text() == "help")
-    return failure(
-        "CPU bind options:\n"
-        "    --cpu-bind=         Bind tasks to CPUs\n"
-        "        q[uiet]         quietly bind before task runs (default)\n"
-        "        v[erbose]       verbosely report binding before task runs\n"
-        "        no[ne]          don't bind tasks to CPUs (default)\n"
-        "        map_cpu:<list>  specify a CPU ID binding for each task\n"
-        "                        where <list> is <cpuid1>,<cpuid2>,...<cpuidN>\n"
-        "        mask_cpu:<list> specify a CPU ID binding mask for each task\n"
-        "                        where <list> is <mask1>,<mask2>,...<maskN>\n"
-        "        rank_ldom       bind task by rank to CPUs in a NUMA locality domain\n"
-        "        map_ldom:<list> specify a NUMA locality domain ID for each task\n"
-        "                        where <list> is <ldom1>,<ldom2>,...<ldomN>\n"
-        "        mask_ldom:<list>specify a NUMA locality domain ID mask for each task\n"
-        "                        where <list> is <mask1>,<mask2>,...<maskN>\n"
-        "        sockets         auto-generated masks bind to sockets\n"
-        "        cores           auto-generated masks bind to cores\n"
-        "        threads         auto-generated masks bind to threads\n"
-        "        ldoms           auto-generated masks bind to NUMA locality domains\n"
-        "        help            show this help message\n",
-        kHelpStatus);
-  if (to.text().empty())
-    return failure("unrecognized --cpu-bind argument \"\"\nfatal: Failed to parse --cpu-bind= values.",
-                   kFailureStatus);
-  if (const auto bind = text::parse_cpu_bind(to.text()); !bind)
-    return failure(bind.error().message + "\nfatal: Failed to parse --cpu-bind= values.", kFailureStatus);
-  if (text::equals_ignoring_case(to.text(), "rank") && to.invocation.release >= kSlurm24)
-    to.request.notes.push_back("Ignoring --cpu-bind=rank. Rank binding is obsolete.");
-  to.request.spec.set_cpu_bind(std::string(to.text()));
-  return {};
-}
-
-Status mpi(const Assignment& to) {
-  std::string_view type = to.text();
-  if (type.starts_with("pmix_v")) type = "pmix";
-  for (const std::string_view known : {"none", "pmi2", "pmix", "list"}) {
-    if (type == known) {
-      to.request.mpi = type;
-      return {};
-    }
-  }
-  return failure("Invalid MPI type '" + std::string(to.text()) + "', --mpi=list for acceptable types",
-                 kFailureStatus);
 }
 
 Status nice(const Assignment& to) {
@@ -563,11 +402,6 @@ Status own_group(const Assignment& to) {
 }
 Status own_user(const Assignment& to) {
   return only_oneself(to, to.invocation.is_own_user);
-}
-
-Status overlap(const Assignment& to) {
-  to.request.overlap = true;  // old versions had an experimental argument
-  return {};
 }
 
 // A leading asterisk marks a user's default in listings: no key has one.
@@ -639,15 +473,6 @@ Status time_min(const Assignment& to) {
   auto minutes = limit_minutes(to);
   if (!minutes) return failure(minutes.error());
   to.request.spec.set_time_min_minutes(*minutes);
-  return {};
-}
-
-Status wait_seconds(const Assignment& to) {
-  to.request.wait_seconds = 0;
-  if (to.text().empty()) return {};
-  auto value = whole_number(to, 0);
-  if (!value) return failure(value.error());
-  to.request.wait_seconds = *value;
   return {};
 }
 

@@ -52,6 +52,9 @@ Result<std::string> read_file(const Assignment& to);
 
 // Reads whole numbers of at least `least`. Else: `Invalid numeric value "x" for --name.`, exit status 1.
 Result<uint32_t> whole_number(const Assignment& to, uint32_t least);
+// What Slurm says of such a number; `name`: "--nodes", "immediate".
+tl::unexpected<Error> too_large(std::string_view given, std::string_view name);
+tl::unexpected<Error> not_numeric(std::string_view given, std::string_view name);
 
 // Reads the number that a text begins with, as Slurm does for some options: "5x" is 5, "x" is 0. A note tells
 // so where that is not all of the text. Too large a number is INT64_MAX.

@@ -9,20 +9,23 @@
 #include <vector>
 
 #include "submit/setters.h"
+#include "text/cpu_bind.h"
 #include "text/duration.h"
 #include "text/mem_bind.h"
 
 namespace minke::submit::set {
 namespace {
+bool is_any(std::string_view word, std::initializer_list<std::string_view> known) {
+  return std::any_of(known.begin(), known.end(),
+                     [&](std::string_view candidate) { return text::equals_ignoring_case(word, candidate); });
+}
+
 // Whether Slurm knows the words for binding and frequency of GPUs, each up to its first ':' or '='.
 bool are_known(std::string_view list, std::initializer_list<std::string_view> known) {
-  for (std::string_view word : text::split(list, ',')) {
-    bool found = false;
-    for (std::string_view candidate : known)
-      found = found || text::equals_ignoring_case(word.substr(0, word.find_first_of(":=")), candidate);
-    if (!found) return false;
-  }
-  return true;
+  const auto words = text::split(list, ',');
+  return std::all_of(words.begin(), words.end(), [&](std::string_view word) {
+    return is_any(word.substr(0, word.find_first_of(":=")), known);
+  });
 }
 }  // namespace
 
@@ -33,10 +36,8 @@ Status acctg_freq(const Assignment& to) {
     size_t equals = word.find('=');
     std::string_view type = equals == std::string_view::npos ? "task" : word.substr(0, equals);
     std::string_view seconds = equals == std::string_view::npos ? word : word.substr(equals + 1);
-    bool known = false;
-    for (std::string_view name : {"task", "energy", "network", "filesystem"})
-      known = known || text::equals_ignoring_case(type, name);
-    if (!known || !text::parse_unsigned(seconds, kMaxNumber)) {
+    if (!is_any(type, {"task", "energy", "network", "filesystem"}) ||
+        !text::parse_unsigned(seconds, kMaxNumber)) {
       return failure("Invalid --acctg-freq specification: " + std::string(word), kUsageStatus);
     }
   }
@@ -65,13 +66,42 @@ std::optional<std::string> governor_mistake(std::string_view first, bool is_rang
   return std::nullopt;
 }
 
+Status cpu_bind(const Assignment& to) {
+  if (to.text() == "help")
+    return failure(
+        "CPU bind options:\n"
+        "    --cpu-bind=         Bind tasks to CPUs\n"
+        "        q[uiet]         quietly bind before task runs (default)\n"
+        "        v[erbose]       verbosely report binding before task runs\n"
+        "        no[ne]          don't bind tasks to CPUs (default)\n"
+        "        map_cpu:<list>  specify a CPU ID binding for each task\n"
+        "                        where <list> is <cpuid1>,<cpuid2>,...<cpuidN>\n"
+        "        mask_cpu:<list> specify a CPU ID binding mask for each task\n"
+        "                        where <list> is <mask1>,<mask2>,...<maskN>\n"
+        "        rank_ldom       bind task by rank to CPUs in a NUMA locality domain\n"
+        "        map_ldom:<list> specify a NUMA locality domain ID for each task\n"
+        "                        where <list> is <ldom1>,<ldom2>,...<ldomN>\n"
+        "        mask_ldom:<list>specify a NUMA locality domain ID mask for each task\n"
+        "                        where <list> is <mask1>,<mask2>,...<maskN>\n"
+        "        sockets         auto-generated masks bind to sockets\n"
+        "        cores           auto-generated masks bind to cores\n"
+        "        threads         auto-generated masks bind to threads\n"
+        "        ldoms           auto-generated masks bind to NUMA locality domains\n"
+        "        help            show this help message\n",
+        kHelpStatus);
+  if (to.text().empty())
+    return failure("unrecognized --cpu-bind argument \"\"\nfatal: Failed to parse --cpu-bind= values.",
+                   kFailureStatus);
+  if (const auto bind = text::parse_cpu_bind(to.text()); !bind)
+    return failure(bind.error().message + "\nfatal: Failed to parse --cpu-bind= values.", kFailureStatus);
+  if (text::equals_ignoring_case(to.text(), "rank") && to.invocation.release >= kSlurm24)
+    to.request.notes.push_back("Ignoring --cpu-bind=rank. Rank binding is obsolete.");
+  to.request.spec.set_cpu_bind(std::string(to.text()));
+  return {};
+}
+
 // p1[-p2][:p3]: kHz or a step, and a governor.
 Status cpu_freq(const Assignment& to) {
-  auto known = [](std::string_view word, std::initializer_list<std::string_view> words) {
-    for (std::string_view candidate : words)
-      if (text::equals_ignoring_case(word, candidate)) return true;
-    return false;
-  };
   // Slurm's numbers: names are above all kHz. 0: neither.
   auto step_of = [](std::string_view word) -> std::uint64_t {
     std::uint64_t number = 0x8000'0001;
@@ -79,11 +109,10 @@ Status cpu_freq(const Assignment& to) {
       if (text::equals_ignoring_case(word, name)) return number;
       ++number;
     }
-    const bool is_number = !word.empty() && word.find_first_not_of("0123456789") == std::string_view::npos;
-    return is_number ? text::parse_unsigned(word, kMaxNumber).value_or(kMaxNumber) : 0;
+    return text::is_digits(word) ? text::parse_unsigned(word, kMaxNumber).value_or(kMaxNumber) : 0;
   };
   auto is_governor = [&](std::string_view word) {
-    return known(word, {"conservative", "ondemand", "performance", "powersave", "schedutil", "userspace"});
+    return is_any(word, {"conservative", "ondemand", "performance", "powersave", "schedutil", "userspace"});
   };
   std::string_view range = to.text(), governor;
   if (size_t colon = range.find(':'); colon != std::string_view::npos) {
@@ -374,19 +403,11 @@ Status treewidth(const Assignment& to) {
 }
 
 Status send_libs(const Assignment& to) {
-  constexpr std::string_view kWords[] = {"", "yes", "no"};
-  const bool known = std::any_of(std::begin(kWords), std::end(kWords), [&](std::string_view word) {
-    return text::equals_ignoring_case(to.text(), word);
-  });
-  return known ? Status() : invalid(to);
+  return is_any(to.text(), {"", "yes", "no"}) ? Status() : invalid(to);
 }
 
 Status compress(const Assignment& to) {
-  constexpr std::string_view kWords[] = {"", "lz4", "none"};
-  const bool known = std::any_of(std::begin(kWords), std::end(kWords), [&](std::string_view word) {
-    return text::equals_ignoring_case(to.text(), word);
-  });
-  if (!known)
+  if (!is_any(to.text(), {"", "lz4", "none"}))
     to.request.notes.push_back("error: Compression type '" + std::string(to.text()) +
                                "' unknown, disabling compression support.");
   return {};
@@ -430,16 +451,11 @@ Status slurmd_debug(const Assignment& to) {
 
 Status switches(const Assignment& to) {
   size_t at = to.text().find('@');
-  auto count = text::parse_unsigned(text::skip_blanks_and_plus(to.text().substr(0, at)), kMaxNumber);
   const std::string_view digits = text::skip_blanks_and_plus(to.text().substr(0, at));
-  const bool is_number = !digits.empty() && digits.find_first_not_of("0123456789") == std::string_view::npos;
-  if (!count && is_number && to.invocation.release >= kSlurm24)
-    return failure("Numeric argument (" + std::string(digits) + ") too large for --switches.",
-                   kFailureStatus);
-  if (!count || *count == 0) {
-    std::string message = "Invalid numeric value \"" + std::string(to.text()) + "\" for --";
-    return failure(message.append(to.option.name).append("."), kFailureStatus);
-  }
+  const auto count = text::parse_unsigned(digits, kMaxNumber);
+  if (!count && text::is_digits(digits) && to.invocation.release >= kSlurm24)
+    return too_large(digits, "--switches");
+  if (!count || *count == 0) return not_numeric(to.text(), "--switches");
   to.request.spec.set_switches(static_cast<uint32_t>(*count));
   if (at == std::string_view::npos) return {};
   if (at + 1 == to.text().size()) return {};  // "1@": as long as one waits without it

@@ -151,8 +151,7 @@ bool lacks_count(std::string_view fields) {
   std::string_view count = fields.substr(separator + 1);
   if (!count.empty() && std::string_view("kKmM").find(count.back()) != std::string_view::npos)
     count.remove_suffix(1);
-  const bool digits = !count.empty() && count.find_first_not_of("0123456789") == std::string_view::npos;
-  return !digits || fields.substr(0, separator).find('=') != std::string_view::npos;
+  return !text::is_digits(count) || fields.substr(0, separator).find('=') != std::string_view::npos;
 }
 
 // Without the blanks and the plus before a count, which 22.05 reads as strtol does: "a100: 2", "+2".
@@ -295,10 +294,7 @@ Status extra_node_info(const Assignment& to) {
     std::string_view least = parts[i].substr(0, parts[i].find('-', 1));
     if (least.empty() || least == "*") continue;
     auto value = text::parse_unsigned(text::skip_blanks_and_plus(least), kMaxNumber);
-    if (!value || *value == 0) {
-      std::string message = "Invalid numeric value \"" + std::string(parts[i]) + "\" for ";
-      return failure(message.append(kPlaces[i]).append(" arg of -B."), kFailureStatus);
-    }
+    if (!value || *value == 0) return not_numeric(parts[i], std::string(kPlaces[i]) + " arg of -B");
     values[i] = static_cast<uint32_t>(*value);
   }
   if (values[0] != 0) to.request.spec.set_sockets_per_node(values[0]);
@@ -580,9 +576,7 @@ Status tres_per_task(const Assignment& to) {
 Status wait_all_nodes(const Assignment& to) {
   const std::string_view digits = text::skip_blanks_and_plus(to.text());
   auto value = digits.empty() ? std::optional<uint64_t>(0) : text::parse_unsigned(digits, 1);
-  if (!value && !text::parse_unsigned(digits, kMaxNumber))
-    return failure("Invalid numeric value \"" + std::string(to.text()) + "\" for --wait-all-nodes.",
-                   kFailureStatus);
+  if (!value && !text::parse_unsigned(digits, kMaxNumber)) return not_numeric(to.text(), "--wait-all-nodes");
   if (!value) return invalid(to);
   to.request.wait_all_nodes = *value == 1;
   to.request.spec.set_wait_all_nodes(*value == 1);

@@ -14,9 +14,8 @@ constexpr uint64_t kMaxNumber = 4294967293;  // of one field; the sum stays far 
 
 // A number of any length; what is too large is the largest.
 std::optional<uint64_t> parse_saturated(std::string_view text) {
-  const bool is_number = !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
-  return is_number ? std::optional<uint64_t>(parse_unsigned(text, kMaxNumber).value_or(kMaxNumber))
-                   : std::nullopt;
+  return is_digits(text) ? std::optional<uint64_t>(parse_unsigned(text, kMaxNumber).value_or(kMaxNumber))
+                         : std::nullopt;
 }
 
 tl::unexpected<Error> invalid(std::string_view text) {

@@ -36,6 +36,11 @@ inline bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
+// Whether it is digits alone, at least one: a number, however large.
+inline bool is_digits(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
 inline char to_lower(char c) {
   return static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
 }

@@ -89,7 +89,7 @@ bool add_fields(std::vector<model::Gres>& out, std::string_view name, std::strin
   auto count = parse_count(last);
   if (separator == std::string_view::npos) {
     if (count) return put(out, name, "", *count);
-    const bool too_large = fields.find_first_not_of("0123456789") == std::string_view::npos;
+    const bool too_large = fields.empty() || is_digits(fields);
     return (is_name(fields) || (any && !too_large)) && put(out, name, fields, 1);
   }
   if (!count) return false;

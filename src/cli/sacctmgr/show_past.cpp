@@ -106,8 +106,7 @@ class EventFilter {
         return failure(" Unknown event type: '" + kind + "'  Valid events are Cluster and Node.",
                        kToldAsItIs);
     for (const std::string& user : users_) {
-      const bool number = user.find_first_not_of("0123456789") == std::string::npos;
-      if (!number && !os::user_id_of(user)) return failure("Invalid user id: " + user);
+      if (!text::is_digits(user) && !os::user_id_of(user)) return failure("Invalid user id: " + user);
     }
     if (!unknown_flag_.empty()) return failure("Unknown condition flag " + unknown_flag_);
     constexpr std::string_view kStates = "DRAIN FAIL UNKNOWN DOWN IDLE ALLOCATED ? MIXED FUTURE ";

@@ -12,6 +12,7 @@
 #include "model/job_spec.pb.h"
 #include "os/fd.h"
 #include "os/pipe.h"
+#include "text/number.h"
 
 namespace minke::cli {
 
@@ -20,8 +21,7 @@ namespace {
 // There is nobody to pass input on, or output: both are files.
 void use_files(model::JobSpec& spec) {
   const std::string& input = spec.stdin_path();
-  const bool forwarded =
-      input.empty() || input == "all" || input.find_first_not_of("0123456789") == std::string::npos;
+  const bool forwarded = input.empty() || input == "all" || text::is_digits(input);
   if (forwarded) spec.set_stdin_path("none");
   if (spec.stdout_path().empty()) spec.set_stdout_path("slurm-%J.out");
 }

@@ -252,7 +252,7 @@ Result<std::string> job_environment(const submit::Invocation& invocation, const 
     block = without(block, {"SLURM_SUBMIT_DIR"})
                 .append("SLURM_SUBMIT_DIR=" + invocation.working_directory + '\0');
   if (!request.export_file.empty()) {
-    const bool descriptor = request.export_file.find_first_not_of("0123456789") == std::string::npos;
+    const bool descriptor = text::is_digits(request.export_file);
     auto content = os::read_file(descriptor ? "/proc/self/fd/" + request.export_file : request.export_file,
                                  kMaxEnvironmentBytes);
     if (!content) {

@@ -17,6 +17,7 @@
 #include "model/job_spec.pb.h"
 #include "model/job_terms.pb.h"
 #include "os/pipe.h"
+#include "text/number.h"
 
 namespace minke::cli {
 
@@ -34,11 +35,6 @@ bool is_null_device(int fd) {
   const std::string link = "/proc/self/fd/" + std::to_string(fd);
   const ssize_t length = ::readlink(link.c_str(), target, sizeof(target));
   return length > 0 && std::string_view(target, static_cast<size_t>(length)) == "/dev/null";
-}
-
-// --output=none and a task's number have their own meaning; anything else is a file that the tasks open.
-bool is_number(const std::string& text) {
-  return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
 }
 
 }  // namespace
@@ -171,7 +167,7 @@ std::optional<StepIo::Part> StepIo::only(const std::string& number) const {
 
 Status StepIo::set_up_input(const std::string& input, api::StepSpec& spec,
                             std::vector<os::UniqueFd>& to_send) {
-  if (is_number(input)) {
+  if (text::is_digits(input)) {
     const auto one = only(input);
     if (!one) return {};
     spec.mutable_stdin()->set_only_task(one->first_task - part_.first_task);
@@ -188,7 +184,7 @@ Status StepIo::set_up_input(const std::string& input, api::StepSpec& spec,
 Status StepIo::set_up_output(const submit::JobRequest& request, const std::string& path, int fd,
                              api::StepStream& stream, std::vector<os::UniqueFd>& to_send) {
   const bool is_error = fd == STDERR_FILENO;
-  if (is_number(path)) {
+  if (text::is_digits(path)) {
     const auto one = only(path);
     if (!one) {
       stream.set_path("/dev/null");

@@ -313,7 +313,7 @@ submit::JobRequest of_a_shell(submit::JobRequest request) {
 // As listings tell it: a stream that stays srun's own has no name there.
 std::string listed_path(const std::string& path) {
   if (path == "none") return "/dev/null";
-  const bool of_srun = path == "all" || path.find_first_not_of("0123456789") == std::string::npos;
+  const bool of_srun = path == "all" || text::is_digits(path);
   return of_srun ? std::string() : path;
 }
 
