@@ -133,7 +133,6 @@ std::string account_line(const AccountingSession& session, const AssociationReco
                      one.parent_account().empty() ? "" : " of " + one.parent_account());
 }
 
-// What each release says where nothing fits.
 AssociationRecord& changed(AccountingSession& session, const AssociationRecord& one) {
   for (AssociationRecord& record : session.change.associations) {
     if (record.id() == one.id()) return record;

@@ -62,7 +62,7 @@ Status read_settings(std::span<const Word> words, ClusterSettings& settings, Ass
     if (*own) continue;
     const auto done = set_association(pattern, word, session.book());
     if (!done) return failure(done.error());
-    if (!*done) return unknown_option(word);
+    if (!*done) return failure(unknown_option(word));
     any = true;
   }
   const model::Limits& limits = pattern.limits();
@@ -295,7 +295,7 @@ void apply(AccountingSession& session, const Membership& change, const std::stri
 Status check_federation_words(std::span<const Word> words) {
   for (const Word& word : words) {
     if (!word.name.empty() && !is_one_of(word, {"name", "federation", "cluster"}))
-      return unknown_option(word);
+      return failure(unknown_option(word));
   }
   return {};
 }

@@ -29,7 +29,7 @@ int modify_job(AccountingSession& session, const Words& words) {
   for (const Word& word : words.set) {
     if (!is_one_of(word, {"derivedexitcode", "derivedexitstring", "comment", "admincomment", "systemcomment",
                           "newwckey", "wckeys", "extra"}))
-      return refuse(unknown_option(word).value().message);
+      return refuse(unknown_option(word));
     api::Field& field = *request.add_fields();
     field.set_name(word.name == "wckeys"              ? "newwckey"
                    : word.name == "derivedexitstring" ? "comment"

@@ -15,20 +15,13 @@ namespace {
 
 // What Slurm says of a word that a QOS does not take, or takes no such value for.
 int refuse_setting(const Word& word, const Result<bool>& done) {
-  if (done && !*done) {
-    view::write_out(unknown_option(word).value().message + "\n");
-    return 1;
+  if (!done && done.error().code != kToldAsAnswer) {
+    const std::string& problem = done.error().message;
+    const std::string told = problem.substr(0, problem.find("\n Unknown option: "));
+    return refuse(done.error().code == kBadNumber ? told + "\n You didn't give me anything to set" : told);
   }
-  std::string problem = done.error().message;
-  if (done.error().code == kToldAsAnswer) {
-    view::write_out(problem + "\n");
-    return 1;
-  }
-  const size_t option = problem.find("\n Unknown option: ");
-  const bool value = problem.starts_with("sacctmgr: error: Invalid value for ");
-  const bool number = problem.ends_with(" is not a valid number");
-  problem = problem.substr(0, option);
-  return refuse(value || number ? problem + "\n You didn't give me anything to set" : problem);
+  view::write_out((done ? unknown_option(word) : done.error().message) + "\n");
+  return 1;
 }
 
 // Whether the jobs of a QOS would preempt, over others, jobs of its own.

@@ -49,7 +49,7 @@ Status read(std::span<const Word> words, ResourceSettings& settings) {
       if (!value) return failure(value.error());
       settings.percent = *value;
     } else if (!word.name.empty() && !is_one_of(word, {"name", "resource", "cluster", "id"})) {
-      return unknown_option(word);
+      return failure(unknown_option(word));
     }
   }
   return {};

@@ -35,7 +35,7 @@ Status apply_settings(std::span<const Word> words, AssociationRecord& record,
     if (other(word)) continue;
     const auto done = set_association(record, word, book);
     if (!done) return failure(done.error());
-    if (!*done) return unknown_option(word);
+    if (!*done) return failure(unknown_option(word));
     any = true;
   }
   return {};

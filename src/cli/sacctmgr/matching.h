@@ -27,6 +27,10 @@ Status apply_settings(std::span<const Word> words, model::AssociationRecord& rec
                       const std::function<bool(const Word&)>& other);
 
 // Modifies all of them alike; `other` as above. Returns false if none was an association's setting.
+Result<bool> modify_associations(AccountingSession& session, const Words& words,
+                                 const std::vector<const model::AssociationRecord*>& found,
+                                 const std::function<bool(const Word&)>& other);
+
 // Tells as each release does that nothing fits; `kind`: account or user.
 int nothing_modified(const AccountingSession& session, const std::string& kind);
 // Returns the users' associations below the account that get what these words set for it, as they have no
@@ -34,9 +38,6 @@ int nothing_modified(const AccountingSession& session, const std::string& kind);
 std::vector<const model::AssociationRecord*> inheritors(const AccountingSession& session,
                                                         const model::AssociationRecord& account,
                                                         std::span<const Word> set);
-Result<bool> modify_associations(AccountingSession& session, const Words& words,
-                                 const std::vector<const model::AssociationRecord*>& found,
-                                 const std::function<bool(const Word&)>& other);
 
 int reset_usage(AccountingSession& session, const std::vector<const model::AssociationRecord*>& found,
                 const Word& word);

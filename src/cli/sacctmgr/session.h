@@ -44,8 +44,8 @@ class AccountingSession {
   bool writable() const;  // prints a message if not
   // Asks, and makes the change. Returns the exit status.
   int commit();
-  int nothing_there(const std::string& done) const;  // the same, of what no name fits
   int nothing(const std::string& done) const;        // " Nothing modified"; returns the exit status
+  int nothing_there(const std::string& done) const;  // the same, of what no name fits
   // Makes the change without asking.
   Status send();
 

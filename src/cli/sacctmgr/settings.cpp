@@ -31,8 +31,9 @@ tl::unexpected<Error> bad_value(std::string_view title, const Word& word) {
   Word told = word;
   if (const size_t equals = told.text.find('='); equals != std::string::npos)
     told.text = told.text.substr(0, equals + 1) + value;
-  return failure(fmt::format("sacctmgr: error: Invalid value for {} ({})\n{}", title, value,
-                             unknown_option(told).value().message));
+  return failure(
+      fmt::format("sacctmgr: error: Invalid value for {} ({})\n{}", title, value, unknown_option(told)),
+      kBadNumber);
 }
 
 // Sets one count; a negative one, and Slurm's two largest numbers, clear it. Nothing is 0.
@@ -61,18 +62,15 @@ Result<bool> minutes(const Word& word, std::string_view title, Set set, Clear cl
   }
   const auto value = text::parse_minutes(word.value);
   if (!value)
-    return failure(
-        fmt::format(" Bad {} time format: {}\n{}", title, word.text, unknown_option(word).value().message));
+    return failure(fmt::format(" Bad {} time format: {}\n{}", title, word.text, unknown_option(word)));
   *value == text::kUnlimited ? clear() : set(*value);
   return true;
 }
 
 Result<bool> tres(TresLimits& limits, const Word& word, std::string_view prefix = {}) {
   const Status done = set_tres(limits, std::string(prefix) + word.value);
-  if (word.value.empty() && prefix.empty()) return unknown_option(word);
-  if (!done)
-    return failure("sacctmgr: error: " + done.error().message + "\n Unknown option: " + word.text +
-                   "\n Use keyword 'where' to modify condition");
+  if (word.value.empty() && prefix.empty()) return failure(unknown_option(word));
+  if (!done) return failure("sacctmgr: error: " + done.error().message + "\n" + unknown_option(word));
   return true;
 }
 
@@ -163,8 +161,7 @@ Result<bool> qos_list(google::protobuf::RepeatedPtrField<std::string>& list, con
     if (plain[0] == '+' || plain[0] == '-') plain = plain.substr(1);
     if (book.qos(plain) == nullptr)
       return failure("sacctmgr: error: You gave a bad qos '" + as_written(word.value, plain) +
-                     "'. Valid QOS's are " + known_qos(book) + "\n Unknown option: " + word.text +
-                     "\n Use keyword 'where' to modify condition");
+                     "'. Valid QOS's are " + known_qos(book) + "\n" + unknown_option(word));
     if (word.sign != '=' && name == plain) name = std::string(1, word.sign) + plain;
   }
   const bool replaces = std::any_of(given.begin(), given.end(),
@@ -231,7 +228,8 @@ Result<bool> real(const Word& word, std::string_view title,
   const bool bad = !word.value.empty() && (*end != '\0' || value > 1e9 || value != value);
   if (bad && spoken_release() >= kSlurm26)
     return failure(fmt::format("sacctmgr: error: {} value ({}) is not a valid number", title,
-                               text::lower_case(word.value)));
+                               text::lower_case(word.value)),
+                   kBadNumber);
   if (bad) return bad_value(title, word);
   value < 0 ? set(std::nullopt) : set(value);
   return true;

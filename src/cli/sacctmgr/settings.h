@@ -23,8 +23,9 @@ int tres_rank(std::string_view name);  // by those numbers; 8: it has no fixed n
 // Returns whether the word is an association's own setting, and sets it. Fails on a malformed value.
 Result<bool> set_association(model::AssociationRecord& record, const Word& word,
                              const accounts::AccountBook& book);
-// An error of this code is told on standard output, as by Slurm.
-inline constexpr int kToldAsAnswer = 2;
+// Errors that a QOS has told in other words than an association: on standard output, as by Slurm; and of a
+// value that is no number.
+inline constexpr int kToldAsAnswer = 2, kBadNumber = 3;
 Result<bool> set_qos(model::QosRecord& record, const Word& word, const accounts::AccountBook& book);
 
 // Returns the settings of an association: "  Fairshare     = 5" and so on, one on each line.

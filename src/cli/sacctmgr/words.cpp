@@ -209,8 +209,8 @@ std::string unknown_condition(const Word& word) {
   return " Unknown condition: " + word.text + "\n Use keyword 'set' to modify SLURM_PRINT_VALUE";
 }
 
-tl::unexpected<Error> unknown_option(const Word& word) {
-  return failure(" Unknown option: " + word.text + "\n Use keyword 'where' to modify condition");
+std::string unknown_option(const Word& word) {
+  return " Unknown option: " + word.text + "\n Use keyword 'where' to modify condition";
 }
 
 }  // namespace minke::cli

@@ -36,8 +36,8 @@ std::vector<std::string> names_in(std::span<const Word> words, std::string_view 
 // Returns the value as given; empty if not given.
 std::string value_of(std::span<const Word> words, std::string_view name);
 bool is_one_of(const Word& word, std::initializer_list<std::string_view> names);
-// The error in Slurm's words.
+// In Slurm's words.
 std::string unknown_condition(const Word& word);
-tl::unexpected<Error> unknown_option(const Word& word);
+std::string unknown_option(const Word& word);
 
 }  // namespace minke::cli
