@@ -151,4 +151,8 @@ def test_no_number_of_a_submission_disturbs_anybody(shared, name):
                         ["scontrol", "update", f"JobId={job}", "Comment=x"], ["squeue", "--start", "-j", job]):
             assert shared.bob.run(*command).returncode in (0, 1), command
     shared.bob.run("scancel", "--me", check=0)
-    poll(lambda: not shared.bob.queue("--me"), 60, "the end of the odd jobs")
+    try:
+        poll(lambda: not shared.bob.queue("--me"), 60)
+    except AssertionError:
+        shown = [shared.bob.run("scontrol", "show", "job", job).stdout for job in shared.bob.queue("--me", format="%i")]
+        raise AssertionError(f"odd jobs have not ended:\n{shown}") from None
