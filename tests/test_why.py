@@ -237,7 +237,7 @@ def test_running_and_ended_jobs(cluster):
 
 def test_unknown_jobs(cluster):
     done = cluster.run("minke", "why", "4711")
-    assert done.returncode == 1 and done.stderr == "minke: error: there is no job 4711\n"
+    assert done.returncode == 1 and done.stderr == "minke: error: there is no job 4711; minke jobs lists yours\n"
     assert "is no job id" in cluster.run("minke", "why", "x").stderr
 
 

@@ -35,8 +35,8 @@ def text_of(literals: str) -> str:
 def marked() -> dict[str, tuple[str | None, list[str]]]:
     """The texts that are marked, in the source's order: their plural, and the files that have them."""
     found: dict[str, tuple[str | None, list[str]]] = {}
-    for path in sorted((ROOT / "src").rglob("*.cpp")):
-        if path.name.endswith("_test.cpp") or path.parts[-2:] == ("text", "translate.cpp"):
+    for path in sorted(path for path in (ROOT / "src").rglob("*") if path.suffix in (".cpp", ".h")):
+        if path.name.endswith("_test.cpp") or path.parts[-2:-1] == ("text",) and path.stem == "translate":
             continue
         source = re.sub(r"^\s*//.*$", "", path.read_text(), flags=re.M)
         texts = [(match.start(), text_of(match[1]), None) for match in MARK.finditer(source)]

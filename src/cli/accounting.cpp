@@ -20,6 +20,7 @@
 #include <unordered_map>
 
 #include "cli/commands.h"
+#include "cli/complain.h"
 #include "cli/no_time.h"
 #include "cli/progress.h"
 #include "model/job_record.pb.h"
@@ -41,11 +42,6 @@ constexpr uint32_t kHighestJobId = 0x7fffffff;  // leaves numbers for new jobs
 constexpr size_t kLongestLine = size_t{16} << 20;
 constexpr int kTries = 40;
 constexpr int kMostComplaints = 10;  // about single lines
-
-int complain(const std::string& message) {
-  std::fprintf(stderr, "minke: error: %s\n", message.c_str());
-  return 1;
-}
 
 struct Close {
   void operator()(gzFile_s* file) const { gzclose(file); }

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "api/accounting.pb.h"
+#include "cli/complain.h"
 #include "cli/tracking.h"
 #include "engine/engine.h"
 #include "engine/fetch.h"
@@ -29,11 +30,6 @@ namespace {
 
 constexpr auto kBetweenLooks = std::chrono::seconds(2);
 
-int complain(const std::string& message) {
-  std::fprintf(stderr, "minke: error: %s\n", message.c_str());
-  return 1;
-}
-
 size_t screen_width() {
   winsize size{};
   if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20) return size.ws_col;
@@ -51,7 +47,7 @@ Result<model::JobRecord> fetch_job(engine::Engine& cluster, const text::JobRefer
   for (const api::AccountedJob* one : found ? found->records : std::vector<const api::AccountedJob*>()) {
     if (chosen == nullptr || one->job().job_id() == wanted.job_id) chosen = &one->job();
   }
-  if (chosen == nullptr) return failure("there is no job " + name);
+  if (chosen == nullptr) return failure(no_such_job(name));
   return *chosen;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/complain.h"
 #include "cli/no_time.h"
 #include "cli/tracking.h"
 #include "engine/open.h"
@@ -15,14 +16,7 @@
 
 namespace minke::cli {
 
-namespace {
-
-int complain(const std::string& message) {
-  std::fprintf(stderr, "minke: error: %s\n", message.c_str());
-  return 1;
-}
-
-}  // namespace
+namespace {}  // namespace
 
 int rank_jobs(const RankOptions& options) {
   helpers::Tracking tracking{.uid = ::getuid()};

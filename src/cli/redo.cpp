@@ -42,7 +42,7 @@ Result<std::vector<JobRecord>> find_records(engine::Engine& cluster, const text:
   if (found)
     for (const api::AccountedJob* one : found->records) records.push_back(one->job());
   if (records.empty())
-    return failure("there is no job " + text::format_job_id(wanted) + "; minke jobs lists yours");
+    return failure(no_such_job(text::format_job_id(wanted)));
   return records;
 }
 

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/accounting.pb.h"
+#include "cli/complain.h"
 #include "engine/fetch.h"
 #include "engine/open.h"
 #include "ml/metric_files.h"
@@ -31,11 +32,6 @@ namespace {
 constexpr int kMaxDepth = 6;
 constexpr int kMaxSeconds = 3600;             // of one upload
 constexpr size_t kMaxHead = size_t{1} << 20;  // a run names its job within these bytes
-
-int complain(const std::string& message) {
-  std::fprintf(stderr, "minke: error: %s\n", message.c_str());
-  return 1;
-}
 
 struct Run {
   std::string directory;  // …/wandb/offline-run-20261121_133852-klzzqi7y

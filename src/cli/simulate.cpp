@@ -19,6 +19,7 @@
 
 #include "base/result.h"
 #include "cli/cluster_trace.h"
+#include "cli/complain.h"
 #include "cli/progress.h"
 #include "cli/sacctmgr/session.h"
 #include "config/configuration.h"
@@ -47,11 +48,6 @@ using sim::Figures;
 constexpr std::size_t kMaxTraceBytes = std::size_t{4} << 30;
 constexpr std::uint32_t kTerminalBins = 60;
 constexpr std::uint32_t kSvgBins = 400;
-
-int complain(const Error& error) {
-  std::fprintf(stderr, "minke: error: %s\n", error.message.c_str());
-  return 1;
-}
 
 // zlib passes uncompressed data through.
 Result<std::string> read_text(const std::string& path) {

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/actions.pb.h"
+#include "cli/complain.h"
 #include "cli/links.h"
 #include "cli/progress.h"
 #include "engine/embedded/client.h"
@@ -29,11 +30,6 @@ namespace minke::cli {
 namespace {
 
 constexpr size_t kMaxAliasBytes = size_t{1} << 20;
-
-int complain(const std::string& message) {
-  std::fprintf(stderr, "minke: error: %s\n", message.c_str());
-  return 1;
-}
 
 // Returns the home if this user may change its software.
 Result<std::string> own_home() {

@@ -7,6 +7,7 @@
 
 #include "api/actions.pb.h"
 #include "api/software.pb.h"
+#include "cli/complain.h"
 #include "engine/open.h"
 #include "text/printable.h"
 #include "text/timestamp.h"
@@ -17,11 +18,6 @@ namespace minke::cli {
 namespace {
 
 using model::SoftwareRequest;
-
-int complain_of(const Error& error) {
-  std::fprintf(stderr, "minke: error: %s\n", error.message.c_str());
-  return 1;
-}
 
 const char* name_of(SoftwareRequest::State state) {
   return state == SoftwareRequest::DONE ? "done" : state == SoftwareRequest::REFUSED ? "refused" : "open";
@@ -68,7 +64,7 @@ void print(const api::SoftwareReply& reply, bool all) {
 
 int show(engine::SoftwareAbility& ability, const SoftwareRequestsCommand& command) {
   const auto reply = ability.requested_software();
-  if (!reply) return complain_of(reply.error());
+  if (!reply) return complain(reply.error());
   command.json ? print_json(*reply) : print(*reply, command.all);
   return 0;
 }
@@ -77,15 +73,15 @@ int show(engine::SoftwareAbility& ability, const SoftwareRequestsCommand& comman
 
 int software_request(const SoftwareRequestCommand& command) {
   auto cluster = engine::open();
-  if (!cluster) return complain_of(cluster.error());
+  if (!cluster) return complain(cluster.error());
   const auto ability = (*cluster)->software_requests();
-  if (!ability) return complain_of(ability.error());
+  if (!ability) return complain(ability.error());
   if (command.package.empty()) return show(**ability, {});
   api::RequestSoftwareRequest request;
   request.set_package(command.package);
   request.set_reason(command.reason);
   const auto reply = (*ability)->request_software(request);
-  if (!reply) return complain_of(reply.error());
+  if (!reply) return complain(reply.error());
   std::printf("Request %s: %s. The administrators see it; minke software requests shows their answer.\n",
               reply->created().c_str(), text::printable(command.package).c_str());
   return 0;
@@ -93,9 +89,9 @@ int software_request(const SoftwareRequestCommand& command) {
 
 int software_requests(const SoftwareRequestsCommand& command) {
   auto cluster = engine::open();
-  if (!cluster) return complain_of(cluster.error());
+  if (!cluster) return complain(cluster.error());
   const auto ability = (*cluster)->software_requests();
-  if (!ability) return complain_of(ability.error());
+  if (!ability) return complain(ability.error());
   const uint32_t id = command.done + command.refused + command.again;
   if (id == 0) return show(**ability, command);
   api::AnswerSoftwareRequest answer;
@@ -105,7 +101,7 @@ int software_requests(const SoftwareRequestsCommand& command) {
                    : command.refused != 0 ? SoftwareRequest::REFUSED
                                           : SoftwareRequest::OPEN);
   const auto reply = (*ability)->answer_software(answer);
-  return reply ? 0 : complain_of(reply.error());
+  return reply ? 0 : complain(reply.error());
 }
 
 }  // namespace minke::cli

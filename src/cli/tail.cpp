@@ -58,7 +58,7 @@ Result<model::JobRecord> find_job(engine::Engine& cluster, const text::JobRefere
   if (!record && record.error().code != model::kInvalidJobId) return failure(record.error());
   if (record)
     for (const api::AccountedJob* one : record->records) consider(one->job());
-  if (!found) return failure("there is no job " + text::format_job_id(wanted) + "; minke jobs lists yours");
+  if (!found) return failure(no_such_job(text::format_job_id(wanted)));
   return *found;
 }
 

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <ctime>
 
+#include "cli/complain.h"
 #include "cli/no_time.h"
 #include "engine/engine.h"
 #include "engine/open.h"
@@ -11,14 +12,6 @@
 #include "view/output.h"
 
 namespace minke::cli {
-namespace {
-
-int complain(const std::string& message) {
-  std::fprintf(stderr, "minke: error: %s\n", message.c_str());
-  return 1;
-}
-
-}  // namespace
 
 int usage(const UsageOptions& options) {
   helpers::UsageWanted wanted{

@@ -35,7 +35,7 @@ Result<JobRecord> recorded(engine::Engine& cluster, const text::JobReference& jo
   query.mutable_filter()->set_all_states(true);
   const auto found = engine::fetch_accounting(cluster, query);
   if (!found && found.error().code != model::kInvalidJobId) return failure(found.error());
-  if (!found || found->records.empty()) return failure("there is no job " + text::format_job_id(job));
+  if (!found || found->records.empty()) return failure(no_such_job(text::format_job_id(job)));
   return found->records.back()->job();
 }
 

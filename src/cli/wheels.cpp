@@ -1,4 +1,5 @@
 #include "cli/wheels.h"
+#include "cli/complain.h"
 #include "cli/parse_options.h"
 
 #include <unistd.h>
@@ -26,11 +27,6 @@ namespace {
 
 constexpr size_t kMaxRequirementsBytes = size_t{1} << 20;
 constexpr size_t kDefaultPythons = 3;  // minor versions, as the national systems keep wheels for
-
-int complain(const std::string& message) {
-  std::fprintf(stderr, "minke: error: %s\n", message.c_str());
-  return 1;
-}
 
 std::string minor_of(const std::string& version) {
   const size_t first = version.find('.');

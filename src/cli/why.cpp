@@ -7,6 +7,7 @@
 
 #include "api/accounting.pb.h"
 #include "api/explanation.pb.h"
+#include "cli/complain.h"
 #include "engine/end_clues.h"
 #include "engine/engine.h"
 #include "engine/fetch.h"
@@ -26,11 +27,6 @@ namespace minke::cli {
 using text::tr;
 
 namespace {
-
-int complain(const std::string& message) {
-  std::fprintf(stderr, "minke: error: %s\n", message.c_str());
-  return 1;
-}
 
 model::JobRecord with_clues(engine::Engine& cluster, model::JobRecord ended) {
   engine::add_end_clues(cluster, ended);
@@ -126,7 +122,7 @@ int why(const std::string& job, bool json) {
   const auto found = engine::fetch_accounting(**cluster, query);
   if (!found && report_of_queue(**cluster, query.filter(), json, context)) return 0;
   if (!found && found.error().code != model::kInvalidJobId) return complain(found.error().message);
-  if (!found || found->records.empty()) return complain(tr("there is no job {}", {job}));
+  if (!found || found->records.empty()) return complain(no_such_job(job));
   context.now = found->now != 0 ? found->now : std::time(nullptr);
   if (!json && found->records.size() > 1) return report_array(**cluster, *found, context);
   for (const api::AccountedJob* one : found->records)
