@@ -4,7 +4,7 @@
 // Each function here has the name of one that glibc gave a newer version. The linker prefers it to glibc's, for
 // all of the program; it is hidden, so that no library sees it. It calls the version that glibc has had from the
 // first, which newer ones keep, or does the work with what 2.28 has. A function that is missing here is found by
-// tools/package.py, which refuses a program that asks for more.
+// tests/test_packages.py, and by packaging/package.py, which refuses a program that asks for more.
 //
 // Before 2.34 these were in libraries of their own, which the program therefore names: libpthread, libdl, libutil.
 #define _GNU_SOURCE
@@ -65,6 +65,9 @@ FORWARD(FIRST, char *, dlerror, (void), ())
 FORWARD(FIRST, int, openpty,
         (int *controller, int *terminal, char *name, const struct termios *settings, const struct winsize *size),
         (controller, terminal, name, settings, size))
+FORWARD(FIRST, pid_t, forkpty,
+        (int *controller, char *name, const struct termios *settings, const struct winsize *size),
+        (controller, name, settings, size))
 
 FORWARD(FIRST, int, pthread_create,
         (pthread_t * thread, const pthread_attr_t *attributes, void *(*start)(void *), void *argument),

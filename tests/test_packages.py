@@ -193,6 +193,16 @@ int main(int count, char** arguments) {
 """
 
 
+def test_each_newer_function_of_glibcs_has_an_older_one():
+    """What the program under test asks for beyond glibc 2.28, packaging/older_glibc.c has: packages are made by hand, seldom."""
+    told = subprocess.check_output(["objdump", "-T", PROGRAM], text=True)
+    newer = {name for minor, name in re.findall(r"\(?GLIBC_2\.(\d+)(?:\.\d+)?\)?\s+(\S+)$", told, re.M) if int(minor) > 28}
+    source = (ROOT / "packaging/older_glibc.c").read_text()
+    own = set(re.findall(r"^FORWARD\(\w+, [^,]+, (\w+),", source, re.M)) | set(re.findall(r"^HIDDEN [\w ]+?\**(\w+)(?:\(| = )", source, re.M))
+    assert {"forkpty", "stat", "_dl_find_object", "__libc_single_threaded"} <= own
+    assert newer - own == set()
+
+
 @pytest.mark.parametrize("machine, runner", [
     ("", []), ("aarch64-linux-gnu-", ["qemu-aarch64-static", "-L", "/usr/aarch64-linux-gnu"])], ids=["this machine", "arm64"])
 def test_a_program_of_debian_12_for_older_systems(tmp_path, machine, runner):
