@@ -24,17 +24,15 @@ class Unavailable(Exception):
     """Why there can be no such tree here."""
 
 
-def make(tree: pathlib.Path, suite: str, packages, architecture: str | None = None) -> None:
-    """One process at a time makes a tree; a half-made one is made anew. Another architecture's programs need programs_of_arm64()."""
+def make(tree: pathlib.Path, suite: str, packages) -> None:
+    """One process at a time makes a tree; a half-made one is made anew."""
     if not shutil.which("mmdebstrap", path=SYSTEM_PATH):
         raise Unavailable("mmdebstrap is not installed; ./dev setup vm installs it")
     tree.parent.mkdir(parents=True, exist_ok=True)
     half = tree.with_name(f"{tree.name}.new")
     shutil.rmtree(half, ignore_errors=True)
     options = [f'--aptopt={one.replace("=", " ")}' for one in UNDATED]
-    if architecture:
-        options.append(f"--architectures={architecture}")
-    made = subprocess.run(["timeout", "1800" if architecture else "600", "mmdebstrap", "--quiet", "--variant=minbase", "--mode=root", *options,
+    made = subprocess.run(["timeout", "600", "mmdebstrap", "--quiet", "--variant=minbase", "--mode=root", *options,
                            f"--include={','.join(packages)}", suite, str(half)],
                           stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     if made.returncode != 0:

@@ -220,37 +220,29 @@ def test_a_program_of_debian_12_for_older_systems(tmp_path, machine, runner):
 
 @pytest.mark.parametrize("suite", ["bullseye", "bookworm", "trixie"])
 def test_on_other_releases_of_debian(packages, suite, pytestconfig):
-    """Of this machine, or of AArch64, emulated."""
     if not pytestconfig.getoption("--long") or os.geteuid() != 0:
         pytest.skip("trees of other releases are made with --long, by root")
-    arm64 = bool(list(packages.glob("minke_*_arm64.deb")))
-    with debian_tree.programs_of_arm64() if arm64 else contextlib.nullcontext():
-        tree = ROOT / "build/packages-trees" / (f"{suite}-arm64" if arm64 else suite)
-        if not (tree / "usr/bin/python3").exists():
-            try:
-                debian_tree.make(tree, suite, ("systemd", "python3", "python3-venv", "libpam0g", "libpam-runtime"), "arm64" if arm64 else None)
-            except debian_tree.Unavailable as reason:
-                pytest.skip(str(reason))
-        tour(packages, tree)
-
-
-def tour(packages, tree):
-    """Installed, a job, removed: by dpkg, and by pip."""
     sys.path.insert(0, str(ROOT / "tests/differential"))
     from releases import Namespace
+    tree = ROOT / "build/packages-trees" / suite
+    if not (tree / "usr/bin/python3").exists():
+        try:
+            debian_tree.make(tree, suite, ("systemd", "python3", "python3-venv", "libpam0g", "libpam-runtime"))
+        except debian_tree.Unavailable as reason:
+            pytest.skip(str(reason))
     shutil.rmtree(tree / "packages", ignore_errors=True)
     shutil.copytree(packages, tree / "packages")
     namespace = Namespace(tree)
     try:
         run = lambda *words: subprocess.run(namespace.words(*words), capture_output=True, text=True, check=False, env={
-            "PATH": SYSTEM_PATH, "HOME": "/root", "MINKE_HOME": f"/tmp/minke-packages-{tree.name}"})
+            "PATH": SYSTEM_PATH, "HOME": "/root", "MINKE_HOME": f"/tmp/minke-packages-{suite}"})
         done = run("sh", "-ec", "dpkg -i /packages/*.deb && minke --version && minke sbatch --wait -o /root/out --wrap 'echo it runs' && cat /root/out")
         try:
             assert done.returncode == 0 and done.stdout.endswith("it runs\n"), done.stdout + done.stderr
             assert "minke-helper" in run("cat", "/etc/passwd").stdout
         finally:
             run("minke", "down", "--cancel-jobs")
-            shutil.rmtree(f"/tmp/minke-packages-{tree.name}", ignore_errors=True)
+            shutil.rmtree(f"/tmp/minke-packages-{suite}", ignore_errors=True)
         done = run("sh", "-ec", "cd /root && rm -rf venv && python3 -m venv venv && venv/bin/pip -q install --no-index /packages/*.whl && venv/bin/minke --version")
         assert done.returncode == 0 and done.stdout.startswith("minke "), done.stdout + done.stderr
         done = run("sh", "-ec", "dpkg -r minke-server minke && ! test -e /usr/bin/minke")

@@ -8,16 +8,19 @@ import socket
 import subprocess
 import time
 
-# Of those that can be emulated, the one with the least time: later ones have wider registers and deeper page tables.
-CPU = "Nehalem"
+# For each architecture: the emulator, and its machine. Of the processors that can be emulated, Nehalem takes the least
+# time: later ones have wider registers and deeper page tables.
+EMULATED = {"amd64": ("qemu-system-x86_64", "-machine", "q35", "-cpu", "Nehalem"),
+            "arm64": ("qemu-system-aarch64", "-machine", "virt,gic-version=3", "-cpu", "cortex-a57")}
+CONSOLES = {"amd64": "ttyS0", "arm64": "ttyAMA0"}
 # Disks of NVMe need no module. The rest leaves out what costs time and shows nothing here.
-KERNEL_OPTIONS = ("root=/dev/nvme0n1 rw console=ttyS0 quiet panic=-1 audit=0 mitigations=off no_timer_check nowatchdog "
+KERNEL_OPTIONS = ("root=/dev/nvme0n1 rw quiet panic=-1 audit=0 mitigations=off no_timer_check nowatchdog "
                   "init_on_alloc=0 apparmor=0 rcupdate.rcu_expedited=1")
 
 
 class Guest:
     def __init__(self, image: pathlib.Path, directory: pathlib.Path, programs: dict[str, pathlib.Path], memory: int = 1024,
-                 processors: int = 2, kernel_options: str = "", devices: tuple[str, ...] = (), wait: bool = True):
+                 processors: int = 2, kernel_options: str = "", devices: tuple[str, ...] = (), wait: bool = True, architecture: str = "amd64"):
         self.directory = directory
         directory.mkdir(parents=True, exist_ok=True)
         tree = directory / "tree"
@@ -30,9 +33,10 @@ class Guest:
         self.console = directory / "console.log"
         self.machine = subprocess.Popen(
             ["setpriv", "--pdeathsig", "KILL",  # it ends with the tests, however they end
-             "qemu-system-x86_64", "-nodefaults", "-no-user-config", "-display", "none", "-machine", "q35",
-             "-accel", "tcg,thread=multi", "-cpu", CPU, "-smp", str(processors), "-m", str(memory),
-             "-kernel", str(image / "vmlinuz"), "-append", f"{KERNEL_OPTIONS} {kernel_options}",
+             *EMULATED[architecture], "-nodefaults", "-no-user-config", "-display", "none",
+             "-accel", "tcg,thread=multi", "-smp", str(processors), "-m", str(memory),
+             "-kernel", str(image / "vmlinuz"),
+             "-append", f"console={CONSOLES[architecture]} {KERNEL_OPTIONS} {kernel_options}",
              "-device", "nvme,id=disks,serial=disks",
              "-drive", f"file={image}/disk.ext4,if=none,id=root,format=raw,snapshot=on",
              "-device", "nvme-ns,drive=root,bus=disks,nsid=1",

@@ -4,6 +4,7 @@ Kept in a directory of the build, under a name that follows from what it is made
 that changes. Needs root, as mmdebstrap does where it may not map users; no network but apt's, no service, and it
 leaves nothing else behind.
 """
+import contextlib
 import dataclasses
 import fcntl
 import hashlib
@@ -16,7 +17,7 @@ import debian_tree
 
 # The kernel has what it needs to mount its root file system: no first root in memory. Its package wants something that
 # makes one; tiny-initramfs is done at once.
-BASE = ("systemd", "systemd-sysv", "dbus", "udev", "kmod", "procps", "linux-image-cloud-amd64", "tiny-initramfs",
+BASE = ("systemd", "systemd-sysv", "dbus", "udev", "kmod", "procps", "tiny-initramfs",
         "python3-minimal", "libpam-modules", "libpam-systemd", "util-linux", "iproute2", "openssh-server", "openssh-client")
 
 # Runs what the tests send, one script after the other, as root. Its pipe is a virtio port.
@@ -61,6 +62,7 @@ class Recipe:
     suite: str
     packages: tuple[str, ...]
     disk: str  # its size
+    architecture: str = "amd64"  # as Debian names it
     masked: tuple[str, ...] = ()
     files: tuple[tuple[str, str], ...] = ()  # paths, and their text
     script: str = ""  # of a shell, in the file system
@@ -74,13 +76,17 @@ class Unavailable(Exception):
     """Why there can be no image here."""
 
 
-def needed_programs() -> list[str]:
-    return [name for name in ("mmdebstrap", "mke2fs", "qemu-system-x86_64") if not shutil.which(name)]
+EMULATORS = {"amd64": "qemu-system-x86_64", "arm64": "qemu-system-aarch64"}
+
+
+def needed_programs(recipe: Recipe) -> list[str]:
+    needed = ["mmdebstrap", "mke2fs", EMULATORS[recipe.architecture]] + ["arch-test"] * (recipe.architecture != "amd64")
+    return [name for name in needed if not shutil.which(name)]
 
 
 def make(directory: pathlib.Path, recipe: Recipe = ONE_MACHINE) -> pathlib.Path:
     """The directory of the image: disk.ext4, vmlinuz. Raises Unavailable with the reason. One makes it, others wait."""
-    if missing := needed_programs():
+    if missing := needed_programs(recipe):
         raise Unavailable(f"{', '.join(missing)} not installed")
     if os.geteuid() != 0:
         raise Unavailable("making the image needs root")
@@ -90,7 +96,11 @@ def make(directory: pathlib.Path, recipe: Recipe = ONE_MACHINE) -> pathlib.Path:
     with (directory / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not image.is_dir():
-            make_anew(directory, image, recipe)
+            try:
+                with debian_tree.programs_of_arm64() if recipe.architecture == "arm64" else contextlib.nullcontext():
+                    make_anew(directory, image, recipe)
+            except debian_tree.Unavailable as reason:
+                raise Unavailable(str(reason)) from None
     return image
 
 
@@ -104,7 +114,8 @@ def make_anew(directory: pathlib.Path, image: pathlib.Path, recipe: Recipe) -> N
         root = made / "root"
         done = subprocess.run(["mmdebstrap", "--quiet", "--variant=minbase", "--mode=root",
                                *(f"--aptopt={one.replace('=', ' ')}" for one in debian_tree.UNDATED),
-                               f"--include={','.join(BASE + recipe.packages)}", "--dpkgopt=force-unsafe-io",
+                               f"--architectures={recipe.architecture}",
+                               f"--include={','.join(BASE + recipe.packages + (f'linux-image-cloud-{recipe.architecture}',))}", "--dpkgopt=force-unsafe-io",
                                *(f"--dpkgopt=path-exclude=/usr/share/{name}/*" for name in ("doc", "man", "locale")),
                                recipe.suite, str(root)],
                               stdin=subprocess.DEVNULL, capture_output=True, text=True)
@@ -119,8 +130,6 @@ def make_anew(directory: pathlib.Path, image: pathlib.Path, recipe: Recipe) -> N
                        check=True)
         shutil.rmtree(root)
         made.rename(image)
-    except debian_tree.Unavailable as reason:
-        raise Unavailable(str(reason)) from None
     finally:
         shutil.rmtree(made, ignore_errors=True)
 
