@@ -26,6 +26,19 @@ class Explainer {
     }
   }
 
+  // Slurm's error: what is more than the whole partition has another than what no node of it fits.
+  int code() const {
+    const LayoutPartition& partition = layout_.partitions()[request_.partition];
+    std::uint64_t cpus = 0;
+    for (const LayoutNode& node : layout_.nodes())
+      if (partition.members.test(node.rank)) cpus += node.cpus;
+    const std::uint64_t tasks = request_.tasks > 0 ? request_.tasks
+                                                   : std::uint64_t{std::max(1u, request_.min_nodes)} *
+                                                         std::max(1u, request_.tasks_per_node);
+    if (!request_.overcommit && tasks * request_.cpus_per_task > cpus) return model::kTooManyCpus;
+    return request_.min_nodes > partition.size ? model::kInvalidNodeCount : model::kNodeConfigUnavailable;
+  }
+
   std::string text() const {
     if (nodes_.empty()) return no_nodes();
     for (const NodeId node : request_.required) {
@@ -192,7 +205,8 @@ class Explainer {
 }  // namespace
 
 Status explain_impossible(const Machine& machine, const Request& request) {
-  return failure(Explainer(machine, request).text(), model::kNodeConfigUnavailable);
+  const Explainer explainer(machine, request);
+  return failure(explainer.text(), explainer.code());
 }
 
 std::string memory_text(std::uint64_t mib) {

@@ -10,8 +10,10 @@
 
 namespace minke::sched {
 
-// `request` must not fit the idle machine. Always returns an error: 2014 "Requested node configuration is not
-// available". The message names the option at fault and the most that the partition has of it.
+// `request` must not fit the idle machine. Always returns an error: 2005 "More processors requested than
+// permitted" or 2006 "Node count specification invalid" where the whole partition has fewer processors or
+// nodes, else 2014 "Requested node configuration is not available". The message names the option at fault and
+// the most that the partition has of it.
 Status explain_impossible(const Machine& machine, const Request& request);
 
 // "24000M", "1T": memory in the largest unit that is exact.

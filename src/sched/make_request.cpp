@@ -171,7 +171,7 @@ class Maker {
     if (spec_.min_nodes() > kMaxCount)
       return failure("--nodes=" + std::to_string(spec_.min_nodes()), model::kTooManyCpus);
     for (const std::uint32_t count : {spec_.ntasks(), spec_.ntasks_per_node()}) {
-      if (count > kMaxCount) return failure(std::to_string(count) + " is out of range", model::kBadTaskCount);
+      if (count > kMaxCount) return failure(std::to_string(count) + " is out of range", model::kTooManyCpus);
     }
     if (spec_.has_ntasks() && spec_.ntasks() == 0) {
       return failure("--ntasks=0: a job has at least one task", model::kBadTaskCount);
@@ -350,7 +350,7 @@ class Maker {
                                         std::pair{request_.min_cpus_per_node, "--mincpus="},
                                         std::pair{request_.cpus_per_gpu, "--cpus-per-gpu="}}) {
       if (count > kMaxCount)
-        return failure(option + std::to_string(count) + " is out of range", model::kInvalidCpuCount);
+        return failure(option + std::to_string(count) + " is out of range", model::kTooManyCpus);
     }
     return {};
   }
@@ -375,11 +375,12 @@ class Maker {
     }
     if (request_.memory != MemoryDemand::kNone && request_.memory_mib == 0)
       demand(MemoryDemand::kWholeNode, 0);
-    if (request_.memory_mib > kMaxMemoryMib || spec_.tmp_mib() > kMaxMemoryMib) {
-      return failure(
-          "--mem=" + memory_text(std::max(request_.memory_mib, spec_.tmp_mib())) + " is out of range",
-          model::kInvalidTaskMemory);
-    }
+    if (spec_.tmp_mib() > kMaxMemoryMib)
+      return failure("--tmp=" + memory_text(spec_.tmp_mib()) + " is out of range",
+                     model::kNodeConfigUnavailable);
+    if (request_.memory_mib > kMaxMemoryMib)
+      return failure("--mem=" + memory_text(request_.memory_mib) + " is out of range",
+                     model::kNodeConfigUnavailable);
     request_.tmp_mib = spec_.tmp_mib();
     return {};
   }

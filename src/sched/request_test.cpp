@@ -93,7 +93,10 @@ TEST_F(MakeRequest, MemoryBeyondEveryNode) {
   expect_error(2014, "--mem-per-cpu=4G with 8 CPUs: the largest node of partition debug has 24000M");
   spec_.clear_mem_per_cpu_mib();
   spec_.set_mem_per_node_mib(std::uint64_t{1} << 60);
-  EXPECT_EQ(make().error().code, 2044);
+  EXPECT_EQ(make().error().code, 2014);
+  spec_.clear_mem_per_node_mib();
+  spec_.set_tmp_mib(std::uint64_t{1} << 60);
+  expect_error(2014, "--tmp=1073741824P is out of range");
 }
 
 TEST_F(MakeRequest, CpusBeyondEveryNode) {
@@ -104,20 +107,22 @@ TEST_F(MakeRequest, CpusBeyondEveryNode) {
   expect_error(2014,
                "--ntasks-per-node=3 with --cpus-per-task=4: the largest node of partition debug has 8 CPUs");
   spec_.set_cpus_per_task(4000000000u);
-  EXPECT_EQ(make().error().code, 2069);
+  EXPECT_EQ(make().error().code, 2005);
   spec_.set_cpus_per_task(0);
   EXPECT_EQ(make().error().code, 2069);
 }
 
 TEST_F(MakeRequest, TooManyNodesOrTasks) {
   spec_.set_min_nodes(4);
-  expect_error(2014, "--nodes=4: partition debug has 3 nodes that could serve this request");
+  expect_error(2006, "--nodes=4: partition debug has 3 nodes that could serve this request");
+  spec_.set_min_nodes(100);  // each has a processor at least
+  expect_error(2005, "--nodes=100: partition debug has 3 nodes that could serve this request");
   spec_.set_min_nodes(1);
   spec_.set_ntasks(9);
   expect_error(2014, "--ntasks=9: partition debug has no room for so many on 1 of its nodes");
   spec_.clear_min_nodes();
   spec_.set_ntasks(25);
-  expect_error(2014, "--ntasks=25: partition debug has no room for so many");
+  expect_error(2005, "--ntasks=25: partition debug has no room for so many");
   spec_.set_ntasks(24);
   EXPECT_EQ(made().max_nodes, 3u);
   spec_.set_ntasks(0);
@@ -282,7 +287,7 @@ TEST_F(MakeRequest, GpusOfSeveralTypesAreLookedForOnOneNode) {
 
 TEST_F(MakeRequest, OvercommittedTasksNeedTheCpusOfOne) {
   spec_.set_ntasks(100);
-  EXPECT_EQ(make().error().code, 2014);
+  EXPECT_EQ(make().error().code, 2005);
   spec_.set_overcommit(true);
   const auto placement = machine_.place(made());
   ASSERT_TRUE(placement);

@@ -184,7 +184,8 @@ Result<Accounts::Charge> Submitting::charge_for(JobSpec& spec, const std::string
 // is held, and limits of partitions may while it has a time to begin.
 bool Submitting::may_wait(const JobSpec& spec, const Error& problem) const {
   if (spec.interactive() && !spec.external()) return false;
-  bool beyond_partition = problem.code == kInvalidNodeCount || problem.code == kInvalidTimeLimit;
+  bool beyond_partition =
+      problem.code == kTooManyCpus || problem.code == kInvalidNodeCount || problem.code == kInvalidTimeLimit;
   if (problem.code == kNodeConfigUnavailable) {
     const PartitionRecord* partition = core_.nodes->find_partition(first_of(spec.partition()));
     beyond_partition = partition != nullptr && is_larger_than(spec, *partition, core_.nodes->nodes());
