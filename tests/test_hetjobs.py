@@ -3,7 +3,7 @@ import re
 
 import pytest
 
-from cluster import ENDED, poll, written
+from cluster import ENDED, Machine, poll, written
 
 HET = """#!/bin/bash
 #SBATCH -n1 --mem=100
@@ -56,10 +56,19 @@ def test_all_or_none(cluster):
     poll(lambda: states(cluster, job) == ["COMPLETED", "COMPLETED"])
 
 
+@pytest.mark.minke_only  # Slurm says nothing of it
 @pytest.mark.machine(nodes=1, cpus=2)
-def test_what_can_never_run_at_once_is_refused(cluster):
-    refused = cluster.run("sbatch", cluster.script(HET.format("true")))
-    assert refused.returncode == 1 and "Requested node configuration is not available" in refused.stderr
+def test_what_can_never_run_at_once_waits(cluster):
+    """Each component could run: the job is taken, as in Slurm, and its user warned."""
+    taken = cluster.run("sbatch", "--parsable", cluster.script(HET.format("true")), check=0)
+    assert "warning: nothing here can run this job as it is: the components fit one by one" in taken.stderr
+    later = cluster.submit("true")
+    cluster.wait_state(later, "COMPLETED")
+    assert states(cluster, taken.stdout.strip()) == ["PENDING", "PENDING"]
+    cluster.run("scancel", taken.stdout.strip(), check=0)
+    assert states(cluster, taken.stdout.strip()) == ["CANCELLED", "CANCELLED"]
+    too_large = cluster.run("sbatch", "-n1", ":", "-n3", cluster.script("true"))
+    assert too_large.returncode == 1 and "More processors requested than permitted" in too_large.stderr
 
 
 def test_held_and_cancelled_as_one(cluster):

@@ -123,8 +123,7 @@ Status Submitting::check(const api::SubmitRequest& request, std::vector<JobSpec>
       return failure("a heterogeneous job cannot be an array", kNotSupported);
     if (const Status possible = check(spec, uid, charges); !possible) return possible;
   }
-  if (specs.size() == 1) return {};
-  return core_.scheduling->check_together(specs);
+  return {};
 }
 
 Status Submitting::check_times(const JobSpec& spec) const {
@@ -449,6 +448,12 @@ void Submitting::add_notes(const Job& job, api::SubmitReply& answer) const {
     std::string ignored;
     if (const Status possible = core_.scheduling->check(spec, ignored); !possible)
       answer.add_notes("warning: nothing here can run this job as it is: " + possible.error().message);
+  }
+  if (job.is_het_leader()) {  // each component can run; whether all can at once is for the user to know
+    std::vector<JobSpec> specs;
+    for (const Job* one : core_.state.components(job)) specs.push_back(one->submission->spec());
+    if (const Status together = core_.scheduling->check_together(specs); !together)
+      answer.add_notes("warning: nothing here can run this job as it is: " + together.error().message);
   }
   if (job.submission->mail_types == 0 && !job.submission->interactive && !core_.config.shared) return;
   const JobSpec spec = job.submission->spec();
