@@ -55,7 +55,21 @@ def test_no_kill_survives_the_loss_of_one_node(cluster):
     job = cluster.submit("sleep 1000", "-N2", "--no-kill")
     cluster.wait_state(job, "RUNNING")
     update(cluster, "nodename=n2", "state=down", "reason=broken")
-    assert cluster.state(job) == "RUNNING"
+    fields = cluster.job(job)  # the node is no longer its own
+    assert (fields["JobState"], fields["NodeList"], fields["NumNodes"]) == ("RUNNING", "n1", "1")
+    update(cluster, "nodename=n2", "state=resume")
+    cluster.wait_state(cluster.submit("true", "-w", "n2"), "COMPLETED")
+
+
+@pytest.mark.minke_only
+def test_a_step_loses_the_tasks_on_a_lost_node(cluster):
+    srun = cluster.start("srun", "--no-kill", "-N2", "sh", "-c", "echo $SLURMD_NODENAME; [ $SLURM_PROCID = 1 ] || sleep 3; sleep 1000")
+    assert sorted(srun.stdout.readline() for _ in range(2)) == ["n1\n", "n2\n"]
+    [job] = cluster.queue(format="%i")
+    update(cluster, "nodename=n1", "state=down", "reason=broken")
+    assert cluster.job(job)["NodeList"] == "n2" and cluster.state(job) == "RUNNING"
+    cluster.run("scancel", job, check=0)
+    srun.communicate(timeout=120)
 
 
 @pytest.mark.minke_only

@@ -1,12 +1,13 @@
-// scontrol update of a running job's nodes: the job gives some back. The node with the script stays. Tasks of
-// steps on lost nodes are killed, and the steps go on with their other tasks. The original request is kept
-// for a requeue. State's thread.
+// A running job gives nodes back: by scontrol update, or with --no-kill where a node fails. The node with the
+// script stays. Tasks of steps on lost nodes are killed, and the steps go on with their other tasks. The
+// original request is kept for a requeue. State's thread.
 #include <algorithm>
 
 #include "api/field.pb.h"
 #include "api/updates.pb.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/life_cycle/actions.h"
+#include "engine/embedded/life_cycle/kept_nodes.h"
 #include "engine/embedded/scheduling/scheduling.h"
 #include "engine/embedded/steps/steps.h"
 #include "text/hostlist.h"
@@ -16,8 +17,6 @@ namespace minke::engine {
 using namespace model;
 
 namespace {
-
-using NodeList = google::protobuf::RepeatedPtrField<NodeAllocation>;
 
 // The nodes that the job keeps: the first `count`, or the named ones.
 Result<NodeList> kept_nodes(const NodeList& nodes, const api::Field& field, const JobSpec& wanted) {
@@ -56,21 +55,26 @@ Status Actions::give_nodes_back(Job& job, const api::Field& field, const JobSpec
   auto kept = kept_nodes(nodes, field, wanted);
   if (!kept) return failure(kept.error());
   if (kept->size() == nodes.size()) return failure("", kJobNotPending);
+  return keep_nodes(core_, job, std::move(*kept));
+}
+
+Status keep_nodes(Core& core, Job& job, NodeList kept) {
+  NodeList& nodes = job.need_details().nodes;
   const std::string script_node = nodes[job.details->script_node].node();
   const auto of_script =
-      std::find_if(kept->begin(), kept->end(), [&](const auto& node) { return node.node() == script_node; });
-  if (job.has_script() && of_script == kept->end())
+      std::find_if(kept.begin(), kept.end(), [&](const auto& node) { return node.node() == script_node; });
+  if (job.has_script() && of_script == kept.end())
     return failure("the script runs on " + script_node, kInvalidNodeName);
-  core_.committer.job_changed(job.id);  // before its steps learn of it
+  core.committer.job_changed(job.id);  // before its steps learn of it
   for (const NodeAllocation& node : nodes) {
     const bool stays =
-        std::any_of(kept->begin(), kept->end(), [&](const auto& one) { return one.node() == node.node(); });
-    if (!stays) core_.steps->leave(job, node.node());
+        std::any_of(kept.begin(), kept.end(), [&](const auto& one) { return one.node() == node.node(); });
+    if (!stays) core.steps->leave(job, node.node());
   }
-  core_.scheduling->release(job);
-  job.details->script_node = of_script == kept->end() ? 0 : static_cast<int>(of_script - kept->begin());
-  nodes = std::move(*kept);
-  const Status booked = core_.scheduling->adopt(job);
+  core.scheduling->release(job);
+  job.details->script_node = of_script == kept.end() ? 0 : static_cast<int>(of_script - kept.begin());
+  nodes = std::move(kept);
+  const Status booked = core.scheduling->adopt(job);
   MINKE_CHECK(booked);  // a part of what it had
   return {};
 }

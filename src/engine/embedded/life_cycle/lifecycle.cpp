@@ -10,6 +10,7 @@
 #include "engine/embedded/core.h"
 #include "engine/embedded/launching/launching.h"
 #include "engine/embedded/launching/prologs.h"
+#include "engine/embedded/life_cycle/kept_nodes.h"
 #include "engine/embedded/scheduling/priorities.h"
 #include "engine/embedded/steps/steps.h"
 #include "engine/embedded/watching/owner_watch.h"
@@ -133,7 +134,15 @@ void Lifecycle::node_failed(Job& job, const std::string& node) {
   if (job.het_job_id != 0 && !job.is_het_leader()) {
     if (Job* leader = core_.state.find(job.het_job_id)) return node_failed(*leader, node);
   }
-  if (job.details->nodes.size() > 1 && job.submission->spec().no_kill()) return;
+  if (job.details->nodes.size() > 1 && job.submission->spec().no_kill()) {
+    NodeList kept;
+    for (const NodeAllocation& one : job.details->nodes)
+      if (one.node() != node) *kept.Add() = one;
+    // The node of its script stays with it: the script runs on. So do the nodes of a heterogeneous job.
+    if (job.state == JOB_RUNNING && job.het_job_id == 0)
+      static_cast<void>(keep_nodes(core_, job, std::move(kept)));
+    return;
+  }
   if (job.has_script()) job.details->requeue_when_ended = job.requeue_allowed;
   stop(job, JOB_NODE_FAIL, FAIL_DOWN_NODE, false);
 }
