@@ -271,6 +271,19 @@ def test_nodes_that_are_taken_or_drained_are_replaced(new_cluster):
     poll(lambda: shown(cluster, "down")["Nodes"] == "n1", 10, "the node that is idle again")
 
 
+def test_a_number_of_nodes_needs_no_flag_for_that(new_cluster):
+    """Without flags, as in Slurm; STATIC_ALLOC keeps the nodes, and so do those that were named."""
+    cluster = new_cluster("kept", Machine(nodes=4, cpus=2))
+    when = ("starttime=now+3600", "duration=30", f"users={user()}")
+    for name, more in {"any": ["nodecnt=1"], "kept": ["nodecnt=1", "flags=static_alloc"], "named": ["nodes=n3"]}.items():
+        create(cluster, f"reservationname={name}", *when, *more)
+    assert [shown(cluster, name)["Nodes"] for name in ("any", "kept", "named")] == ["n1", "n2", "n3"]
+    for node in "n1", "n2", "n3":
+        cluster.run("scontrol", "update", f"nodename={node}", "state=drain", "reason=test", check=0)
+    poll(lambda: shown(cluster, "any")["Nodes"] == "n4", 10, "another node")
+    assert [shown(cluster, name)["Nodes"] for name in ("kept", "named")] == ["n2", "n3"]
+
+
 def test_it_ends_when_nobody_uses_it(cluster):
     when = ("starttime=now", "duration=60", "nodes=n1", f"users={user()}")
     create(cluster, "reservationname=kept", *when, "flags=purge_comp")

@@ -1,6 +1,6 @@
-// REPLACE and REPLACE_DOWN of reservations with a number of nodes: a node that is down or
-// drained, and with REPLACE also one that a job was given, is replaced by an idle one while
-// there are any. State's thread.
+// Reservations with a number of nodes: a node that is down or drained, and with REPLACE also one that a job
+// was given, is replaced by an idle one while there are any. STATIC_ALLOC and MAINT keep their nodes. State's
+// thread.
 #include <algorithm>
 #include <set>
 
@@ -26,8 +26,8 @@ std::set<std::string> nodes_with_jobs(const State& state) {
 }
 
 bool is_replacing(const ReservationRecord& record) {
-  return (has_flag(record, "REPLACE") || has_flag(record, "REPLACE_DOWN")) &&
-         !has_flag(record, "SPEC_NODES") && record.core_count() == 0 && record.gpu_count() == 0;
+  return !has_flag(record, "STATIC") && !has_flag(record, "MAINT") && !has_flag(record, "SPEC_NODES") &&
+         record.core_count() == 0 && record.gpu_count() == 0;
 }
 
 }  // namespace
