@@ -284,6 +284,18 @@ def test_a_number_of_nodes_needs_no_flag_for_that(new_cluster):
     assert [shown(cluster, name)["Nodes"] for name in ("kept", "named")] == ["n2", "n3"]
 
 
+@pytest.mark.minke_only
+def test_one_of_several_finds_the_job(cluster):
+    """scancel and squeue -R: a job that names several reservations is of each of them."""
+    for name in "a", "b", "c":
+        create(cluster, f"reservationname={name}", "starttime=now+3600", "duration=30", f"users={user()}", "nodes=n1", "flags=overlap")
+    job = cluster.submit("true", "--reservation=a,b")
+    other = cluster.submit("true", "--reservation=b,c")
+    assert cluster.queue("-R", "a", format="%i") == [str(job)]
+    cluster.run("scancel", "--ctld", "--reservation=a", check=0)
+    assert (cluster.state(job), cluster.state(other)) == ("CANCELLED", "PENDING")
+
+
 def test_it_ends_when_nobody_uses_it(cluster):
     when = ("starttime=now", "duration=60", "nodes=n1", f"users={user()}")
     create(cluster, "reservationname=kept", *when, "flags=purge_comp")

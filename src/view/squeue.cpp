@@ -27,6 +27,14 @@ constexpr std::string_view kBriefFields[] = {
     "eligibletime", "userid",     "username"};
 constexpr std::string_view kBriefSortLetters = "+-,agijlpqrtuABCDFGKLMNPQRSTUV";
 
+// Whether one of the wanted is in the list: a job may name several reservations.
+bool is_of_one(const std::vector<std::string>& wanted, std::string_view list) {
+  const auto names = text::split(list, ',');
+  return std::any_of(names.begin(), names.end(), [&](std::string_view name) {
+    return std::find(wanted.begin(), wanted.end(), name) != wanted.end();
+  });
+}
+
 bool contains(const auto& values, const auto& value) {
   return std::find(values.begin(), values.end(), value) != values.end();
 }
@@ -287,7 +295,8 @@ Result<std::vector<JobLine>> job_lines(std::span<const model::JobRecord* const> 
         continue;
     }
     if (!options.partitions.empty() && !in_partitions(*job, options.partitions)) continue;
-    if (!options.reservations.empty() && !contains(options.reservations, job->spec().reservation())) continue;
+    if (!options.reservations.empty() && !is_of_one(options.reservations, job->spec().reservation()))
+      continue;
     if (!options.licenses.empty() && !has_license(*job, options.licenses)) continue;
     add_lines(*job, options, lines);
   }

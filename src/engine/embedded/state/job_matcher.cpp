@@ -98,14 +98,13 @@ bool JobMatcher::touches(const JobRecord& record) const {
 }
 
 bool JobMatcher::passes(const JobRecord& record) const {
-  // A waiting job may have a list of partitions: one match is enough.
-  const auto in_partition = [&] {
-    std::string_view rest = record.partition();
+  // A job may have a list of partitions or reservations: one match is enough.
+  const auto admit_one = [](const WantedValues<std::string_view>& wanted, std::string_view list) {
     for (;;) {
-      const size_t comma = rest.find(',');
-      if (partitions_.admit(rest.substr(0, comma))) return true;
+      const size_t comma = list.find(',');
+      if (wanted.admit(list.substr(0, comma))) return true;
       if (comma == std::string_view::npos) return false;
-      rest.remove_prefix(comma + 1);
+      list.remove_prefix(comma + 1);
     }
   };
   const auto on_node = [&] {
@@ -115,8 +114,8 @@ bool JobMatcher::passes(const JobRecord& record) const {
   return users_.admit(record.user_name()) && uids_.admit(record.uid()) &&
          names_.admit(record.has_spec() ? record.spec().name() : record.name()) &&
          accounts_.admit(record.account()) && qos_.admit(record.qos()) &&
-         wckeys_.admit(record.spec().wckey()) && reservations_.admit(record.spec().reservation()) &&
-         in_partition() && on_node();
+         wckeys_.admit(record.spec().wckey()) && admit_one(reservations_, record.spec().reservation()) &&
+         admit_one(partitions_, record.partition()) && on_node();
 }
 
 }  // namespace minke::engine
