@@ -35,6 +35,15 @@ def shared(new_cluster):
     return cluster
 
 
+def test_accounts_are_in_lower_case(new_cluster):
+    """Whatever a job names, with accounts and without."""
+    cluster = new_cluster("small", Machine(nodes=1, cpus=4, memory=4000))
+    job = cluster.submit("true", "--account=MY_Acct", "--hold")
+    assert cluster.job(job)["Account"] == "my_acct"
+    cluster.run("scontrol", "update", f"jobid={job}", "account=Other", check=0)
+    assert cluster.job(job)["Account"] == "other" and cluster.queue("-A", "other", format="%i") == [str(job)]
+
+
 def test_shares_follow_from_allocations(new_cluster):
     """The unallocated cores of four are shared by those who have jobs; fair share goes by it at once."""
     extra = ENFORCED.replace("[priority]", 'shares = "allocations"\n\n[priority]')

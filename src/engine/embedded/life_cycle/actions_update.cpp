@@ -25,6 +25,7 @@
 #include "submit/text_limits.h"
 #include "submit/update.h"
 #include "text/duration.h"
+#include "text/number.h"
 
 namespace minke::engine {
 
@@ -206,6 +207,7 @@ Status Actions::update_job(Job& job, const api::UpdateJobRequest& request, uint3
   JobSpec spec = job.submission->spec();
   const auto changes = apply_fields(job, request, spec);
   if (!changes) return failure(changes.error());
+  if (!spec.account().empty()) spec.set_account(text::lower_case(spec.account()));  // as sacctmgr names them
   if (const Status admitted = admits_update(job, spec, uid); !admitted) return admitted;
   if (is_resize(job, request)) return give_nodes_back(job, request.fields(0), spec);
   if (const Status fit = check_state(job, spec, *changes); !fit) return fit;

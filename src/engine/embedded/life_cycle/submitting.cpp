@@ -27,6 +27,7 @@
 #include "text/duration.h"
 #include "text/hostlist.h"
 #include "text/mail_address.h"
+#include "text/number.h"
 
 namespace minke::engine {
 
@@ -109,6 +110,7 @@ Result<JobSpec> Submitting::complete_spec(const JobSpec& given) const {
   }
   // Nodes are not reserved per user; only exclusive nodes keep other users' jobs out.
   if (core_.config.shared && !spec.exclusive_mode().empty()) spec.set_exclusive(true);
+  if (!spec.account().empty()) spec.set_account(text::lower_case(spec.account()));  // as sacctmgr names them
   return spec;
 }
 
