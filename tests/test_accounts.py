@@ -35,6 +35,17 @@ def shared(new_cluster):
     return cluster
 
 
+def test_a_default_account_is_one_of_the_users_accounts(shared):
+    """Also where account= leaves it out, as in Slurm. One that does not exist is none."""
+    associations = lambda name: shared.run("sacctmgr", "-nP", "show", "assoc", f"user={name}", "format=account").stdout.split()
+    default = lambda name: shared.run("sacctmgr", "-nP", "show", "user", name, "format=defaultaccount", check=0).stdout.strip()
+    assert sacctmgr(shared, "add", "user", "bin", "defaultaccount=physics", "account=theory,chem").returncode == 0
+    assert sorted(associations("bin")) == ["chem", "physics", "theory"] and default("bin") == "physics"
+    said = sacctmgr(shared, "add", "user", "daemon", "defaultaccount=nosuch", "account=chem").stdout
+    assert "No account nosuch on cluster" in said
+    assert associations("daemon") == ["chem"] and default("daemon") == "chem"
+
+
 def test_accounts_are_in_lower_case(new_cluster):
     """Whatever a job names, with accounts and without."""
     cluster = new_cluster("small", Machine(nodes=1, cpus=4, memory=4000))

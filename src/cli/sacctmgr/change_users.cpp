@@ -115,7 +115,10 @@ int add_user(AccountingSession& session, const Words& words) {
   std::vector<std::string> wckeys = list_of(given, "wckeys");
   const std::string default_account = lower_value(given, "defaultaccount");
   const std::string default_wckey = lower_value(given, "defaultwckey");
-  if (accounts.empty() && !default_account.empty()) accounts.push_back(default_account);
+  // Older releases leave out a default account that account= does not name.
+  const bool named = contains(accounts, default_account);
+  if (!default_account.empty() && !named && (accounts.empty() || spoken_release() >= kSlurm24))
+    accounts.insert(accounts.begin(), default_account);
   if (wckeys.empty() && !default_wckey.empty()) wckeys.push_back(default_wckey);
   const bool old = spoken_release() < kSlurm24;
   if (accounts.empty() && wckeys.empty())
@@ -157,9 +160,14 @@ int add_user(AccountingSession& session, const Words& words) {
     if (!default_wckey.empty()) changed_user(session, name).set_default_wckey(default_wckey);
     keys += add_wckeys(session, name, wckeys);
     for (const std::string& cluster : *clusters) {
+      const auto first_known = std::find_if(
+          accounts.begin(), accounts.end(),
+          [&](const std::string& account) { return book.find(account, {}, {}, cluster) != nullptr; });
       for (const std::string& account : accounts) {
         if (book.find(account, {}, {}, cluster) == nullptr) continue;
-        const std::string first = default_account.empty() ? accounts.front() : default_account;
+        const bool no_default =
+            default_account.empty() || book.find(default_account, {}, {}, cluster) == nullptr;
+        const std::string first = no_default ? *first_known : default_account;
         const bool has_default = !book.default_account(name, cluster).empty();
         for (const std::string& partition : partitions) {
           if (book.find(account, name, partition, cluster) != nullptr) continue;
@@ -171,7 +179,7 @@ int add_user(AccountingSession& session, const Words& words) {
           record.set_is_default(!cluster.empty() && !has_default && account == first);
           associations += added_line(name, account, session.cluster_name(cluster), partition);
         }
-        if (cluster.empty() && account == first && (!has_default || !default_account.empty()))
+        if (cluster.empty() && account == first && (!has_default || !no_default))
           changed_user(session, name).set_default_account(account);
       }
     }
