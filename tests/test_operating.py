@@ -73,6 +73,19 @@ def test_a_step_loses_the_tasks_on_a_lost_node(cluster):
 
 
 @pytest.mark.minke_only
+def test_nodes_that_cannot_be_changed_do_not_keep_others_from_it(cluster):
+    """As in Slurm: all are resumed where some are idle already. What was refused is told."""
+    states = lambda: [line.split() for line in cluster.run("sinfo", "-hN", "-o", "%N %T").stdout.splitlines()]
+    update(cluster, "nodename=n2", "state=down", "reason=broken")
+    refused = cluster.run("scontrol", "update", "nodename=ALL", "state=resume", check=1)
+    assert "Invalid node state specified" in refused.stderr and "n1: State=resume" in refused.stderr
+    assert states() == [["n1", "idle"], ["n2", "idle"]]
+    refused = cluster.run("scontrol", "update", "nodename=nosuch,n2", "state=drain", "reason=disk", check=1)
+    assert "Invalid node name specified" in refused.stderr
+    assert states() == [["n1", "idle"], ["n2", "drained"]]
+
+
+@pytest.mark.minke_only
 def test_an_allocation_loses_its_node(cluster):
     salloc = cluster.start("salloc", "-w", "n1", "sleep", "1000")
     poll(lambda: cluster.queue(format="%T") == ["RUNNING"])

@@ -286,16 +286,24 @@ Status Nodes::update_node(const api::UpdateNodeRequest& request, uint32_t uid) {
   if (!names) return failure(names.error());
   std::vector<NodeRecord> changed;
   bool layout_changed = false;
+  Status told;  // of a node that cannot be changed so; the others are: resuming all where some are idle
   for (const std::string& name : *names) {
     const NodeRecord* present = find_node(name);
-    if (present == nullptr) return failure("there is no node " + name, kInvalidNodeName);
+    if (present == nullptr) {
+      told = failure("there is no node " + name, kInvalidNodeName);
+      continue;
+    }
     auto node = changed_node(*present, request, uid);
-    if (!node) return failure(node.error());
+    if (!node) {
+      told = names->size() == 1 ? failure(node.error())
+                                : failure(name + ": " + node.error().message, node.error().code);
+      continue;
+    }
     layout_changed = layout_changed || !same_layout(*present, *node);
     changed.push_back(std::move(*node));
   }
   take_over(changed, layout_changed);
-  return {};
+  return told;
 }
 
 Status Nodes::delete_partition(const std::string& name) {

@@ -238,9 +238,8 @@ void Dispatch::update_records(Request& request) {
 
 void Dispatch::update_node(Request& request) {
   const Status updated = core_.nodes->update_node(request.message.update_node(), request.uid());
-  if (!updated) return request.requester.fail(updated.error());
-  core_.triggers->nodes_changed();
-  confirm(request, Status());
+  core_.triggers->nodes_changed();  // some of several may have, where others could not
+  confirm(request, updated);
 }
 
 void Dispatch::update_partition(Request& request) {
