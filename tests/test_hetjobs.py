@@ -56,6 +56,16 @@ def test_all_or_none(cluster):
     poll(lambda: states(cluster, job) == ["COMPLETED", "COMPLETED"])
 
 
+def test_an_error_of_a_filter_names_the_job(new_cluster):
+    """One component of a waiting job is not cancelled; the error says of which job."""
+    extra = '[[partition]]\nname = "other"\nnodes = "n1"\n'
+    cluster = new_cluster("two", Machine(nodes=2, cpus=2, extra=extra))
+    job = cluster.sbatch("--hold", "-n1", ":", "-n1", "-p", "other", "--wrap=true")
+    refused = cluster.run("scancel", "-p", "other", check=1).stderr
+    assert refused == (f"scancel: error: Kill job error on job id {job + 1}: "
+                       "Operation not permitted on individual component of heterogeneous job\n")
+
+
 @pytest.mark.minke_only  # Slurm says nothing of it
 @pytest.mark.machine(nodes=1, cpus=2)
 def test_what_can_never_run_at_once_waits(cluster):

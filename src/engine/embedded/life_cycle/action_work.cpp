@@ -215,7 +215,7 @@ void act(Core& core, Work& work, const MeantJob& meant) {
   if (!meant.some || !order.changes_waiting) {
     const uint32_t id = job->id;
     if (const Status done = order.action(*job); !done)
-      return add_failure(work.result, id, meant.name, done.error());
+      return add_failure(work.result, id, meant.name.empty() ? std::to_string(id) : meant.name, done.error());
   } else if (const Status done = act_on_some(core, order, meant, *job); !done) {
     return add_failure(work.result, meant.job_id, meant.name, done.error());
   }
