@@ -105,9 +105,10 @@ def test_debugger_test_tells_and_stops_the_tasks(cluster):
 
 
 def test_messages_of_the_node(cluster):
-    told = cluster.run("srun", "--slurmd-debug=verbose", "true").stderr
+    told = cluster.run("srun", "--slurmd-debug=debug2", "true").stderr
     assert "slurmstepd: debug:  task 0 is process " in told and "slurmstepd: debug2: " in told
-    told = cluster.run("srun", "--slurmd-debug=error", "sh", "-c", "exit 3").stderr
+    assert "slurmstepd" not in cluster.run("srun", "--slurmd-debug=info", "true").stderr
+    told = cluster.run("srun", "--slurmd-debug=verbose", "sh", "-c", "exit 3").stderr
     told = re.sub(r"slurmstepd-n\d:", "slurmstepd:", told)
     for line in (r"slurmstepd: debug levels are stderr='verbose', logfile='info', syslog='quiet'",
                  r"slurmstepd: starting 1 tasks", r"slurmstepd: task 0 \(\d+\) started \S+",

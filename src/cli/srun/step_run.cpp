@@ -41,6 +41,16 @@ constexpr auto kGather = std::chrono::milliseconds(50);
 // The time for a task to handle Ctrl-C before the step is killed.
 constexpr auto kAfterInterrupt = std::chrono::milliseconds(200);
 
+constexpr std::string_view kNodeLogLevels[] = {"quiet", "fatal",  "error",  "info",   "verbose",
+                                               "debug", "debug2", "debug3", "debug4", "debug5"};
+constexpr size_t kVerbose = 4, kDebug = 5, kDebug2 = 6;
+
+// The level of --slurmd-debug; before 24.11, the node told two levels more.
+size_t node_log_level(const submit::JobRequest& request) {
+  const size_t more = spoken_release() < kSlurm24 ? 2 : 0;
+  return std::min<size_t>(*request.slurmd_debug + more, std::size(kNodeLogLevels) - 1);
+}
+
 // Before 23.11 a plugin launched steps, and its messages say so.
 std::string by_plugin(const char* function) {
   return spoken_release() < kSlurm24 ? "launch/slurm: " + std::string(function) + ": " : std::string();
@@ -251,18 +261,16 @@ void StepRun::tell_launch(const api::StepStarted& started) const {
 
 // The messages of the step's own daemon in Slurm, which --slurmd-debug shows.
 void StepRun::tell_node_log(const api::StepStarted& started) const {
-  constexpr std::string_view kLevels[] = {"quiet", "fatal",  "error",  "info",   "verbose",
-                                          "debug", "debug2", "debug3", "debug4", "debug5"};
-  const auto level = std::min<size_t>(*request_.slurmd_debug + 2, std::size(kLevels) - 1);
+  const size_t level = node_log_level(request_);
+  if (level < kVerbose) return;
   std::map<std::string, int> tasks;
   for (const std::string& node : started.node_of_task()) ++tasks[node];
   const std::string now = text::format_time(std::time(nullptr));
   for (const auto& [node, count] : tasks) {
     std::fprintf(stderr, "slurmstepd: debug levels are stderr='%s', logfile='info', syslog='quiet'\n",
-                 std::string(kLevels[level]).c_str());
+                 std::string(kNodeLogLevels[level]).c_str());
     std::fprintf(stderr, "slurmstepd: starting %d tasks\n", count);
   }
-  constexpr size_t kDebug = 5, kDebug2 = 6;
   if (level >= kDebug) {
     for (size_t rank = 0; rank < std::min<size_t>(pids_.size(), started.node_of_task_size()); ++rank)
       std::fprintf(stderr, "slurmstepd: debug:  task %zu is process %u on %s\n", rank, pids_[rank],
@@ -286,7 +294,7 @@ void StepRun::tell_processes(const api::StepStarted& started) const {
 }
 
 void StepRun::on_task_exit(const api::StepTaskExit& task) {
-  if (request_.slurmd_debug && task.rank() < pids_.size()) {
+  if (request_.slurmd_debug && node_log_level(request_) >= kVerbose && task.rank() < pids_.size()) {
     const int status = task.status();
     const std::string end = WIFSIGNALED(status) ? " by signal " + std::to_string(WTERMSIG(status))
                                                 : " with exit code " + std::to_string(WEXITSTATUS(status));
