@@ -38,7 +38,14 @@ def test_what_runs_on_a_node(cluster):
 
 
 def test_the_accounts_answer(cluster):
-    assert re.fullmatch(r"slurmdbd\(primary\) at \S+ is UP\n", cluster.run("sacctmgr", "ping", check=0).stdout)
+    host = re.search(r"AccountingStorageHost *= (\S+)", cluster.run("scontrol", "show", "config", check=0).stdout)[1]
+    assert cluster.run("sacctmgr", "ping", check=0).stdout == f"slurmdbd(primary) at {host} is UP\n"
+    cluster.run("scontrol", "update", "nodename=n1", "state=drain", "reason=disk", check=0)
+    own = cluster.run("sacctmgr", "-nP", "show", "cluster", "format=cluster", check=0).stdout.strip()
+    for name, nodes in {own: ["n1"], "nosuch": []}.items():
+        events = cluster.run("sacctmgr", "-nP", "list", "events", f"cluster={name}", "event=node", "format=nodename", check=0)
+        assert events.stdout.split() == nodes, name
+    cluster.run("scontrol", "update", "nodename=n1", "state=resume", check=0)
     shown = cluster.run("sacctmgr", "-P", "show", "instance", check=0).stdout
     assert shown == "Cluster|NodeName|TimeStart|TimeEnd|InstanceId|InstanceType|Extra\n"
 

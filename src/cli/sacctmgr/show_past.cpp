@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "api/history.pb.h"
+#include "cli/sacctmgr/matching.h"
 #include "os/user_id.h"
 #include "text/duration.h"
 #include "text/hostlist.h"
@@ -166,6 +167,8 @@ Result<std::vector<ShownLine>> event_lines(AccountingSession& session, std::span
   const auto reply = ask(session, request);
   if (!reply) return failure(reply.error());
   std::vector<ShownLine> lines;
+  const auto clusters = list_of(where, "cluster");
+  if (!clusters.empty() && !contains(clusters, session.cluster())) return lines;  // all nodes are this one's
   for (const model::NodeEvent& event : reply->node_events()) {
     if (filter.takes(event)) lines.push_back(line_of(session, event, reply->now()));
   }
