@@ -110,9 +110,9 @@ TEST_F(MachineUpdate, WhoMayNotAndWhatIsNotThere) {
   EXPECT_EQ(outcome(kRoot, node("n1", {{"CPUs", "99"}})), static_cast<uint32_t>(kNotSupported));
   EXPECT_EQ(outcome(kRoot, node("n1", {{"ActiveFeatures", "gold"}})),
             static_cast<uint32_t>(kActiveFeatureNotSubset));
-  // All of them, or none.
-  EXPECT_NE(outcome(kRoot, node("n1,n9", {{"Comment", "x"}})), kDone);
-  EXPECT_EQ(core().nodes->find_node("n1")->comment(), "");
+  // What is not there keeps no other node from its change.
+  EXPECT_EQ(outcome(kRoot, node("n9,n1", {{"Comment", "y"}})), static_cast<uint32_t>(kInvalidNodeName));
+  EXPECT_EQ(core().nodes->find_node("n1")->comment(), "y");
   EXPECT_EQ(outcome(kRoot, node("ALL", {{"Comment", "x"}})), kDone);
   EXPECT_EQ(core().nodes->find_node("n3")->comment(), "x");
 }
