@@ -23,6 +23,8 @@ namespace minke::node {
 namespace {
 
 constexpr size_t kMostBytes = size_t{1} << 20;  // of a report
+constexpr size_t kMostAsked = size_t{1} << 16;  // of a question
+constexpr char kAsks = '?';                     // in front of it, because it may have no other bytes
 
 // The process ends with the daemon even if it hangs and does not notice the closed socket.
 void end_with_parent() {
@@ -75,6 +77,10 @@ void GpuProbe::stop() {
 }
 
 Result<GpuReport> GpuProbe::ask(std::chrono::milliseconds patience) {
+  return ask(patience, GpuQuestion::default_instance());
+}
+
+Result<GpuReport> GpuProbe::ask(std::chrono::milliseconds patience, const GpuQuestion& question) {
   if (child_ == 0) {
     if (auto started = start(); !started) return failure(started.error());
   }
@@ -82,7 +88,8 @@ Result<GpuReport> GpuProbe::ask(std::chrono::milliseconds patience) {
     stop();
     return failure(why, code);
   };
-  if (::send(socket_.get(), "?", 1, MSG_NOSIGNAL) != 1)
+  const std::string words = kAsks + question.SerializeAsString();
+  if (::send(socket_.get(), words.data(), words.size(), MSG_NOSIGNAL) < 0)
     return give_up("the process that asks the GPUs has ended", EIO);
   pollfd ready{socket_.get(), POLLIN, 0};
   int count;
@@ -110,14 +117,17 @@ int run_gpu_probe(const GpuOptions& options) {
   auto nvml = Nvml::open(options);
   AmdGpus amd(options.system, options.devices);
   bool discovered = false;
-  char question;
-  while (::recv(STDIN_FILENO, &question, 1, 0) == 1) {
+  std::string words(kMostAsked, '\0');
+  ssize_t asked;
+  while ((asked = ::recv(STDIN_FILENO, words.data(), words.size(), 0)) > 0) {
     GpuReport report;
+    GpuQuestion question;
+    if (!question.ParseFromArray(words.data() + 1, static_cast<int>(asked) - 1)) question.Clear();
     if (!nvml) {
       report.set_no_library(nvml.error().code == ENOENT);
       report.set_problem(nvml.error().message);
     } else {
-      report = discovered ? (*nvml)->read() : (*nvml)->discover();
+      report = discovered ? (*nvml)->read(question) : (*nvml)->discover();
     }
     const GpuReport of_amd =
         discovered ? amd.read() : amd.discover(static_cast<uint32_t>(report.readings_size()));

@@ -15,6 +15,7 @@
 #include "os/fd.h"
 
 namespace minke::node {
+class GpuQuestion;
 class GpuReport;
 }  // namespace minke::node
 
@@ -29,7 +30,8 @@ class GpuProbe {
 
   // The first report of each process also describes the devices. A process that fails is killed, and the next
   // call starts another one. Errors: no process; no answer in time.
-  Result<GpuReport> ask(std::chrono::milliseconds patience);
+  Result<GpuReport> ask(std::chrono::milliseconds patience, const GpuQuestion& question);
+  Result<GpuReport> ask(std::chrono::milliseconds patience);  // when no job uses a GPU
   void stop();
 
  private:

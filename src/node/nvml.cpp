@@ -6,11 +6,13 @@
 #include <cctype>
 #include <cerrno>
 #include <fstream>
+#include <optional>
 #include <sstream>
 
 #include "model/cluster.pb.h"
 #include "model/measurement.pb.h"
 #include "node/gpus.pb.h"
+#include "node/nvml_parts.h"
 #include "os/files.h"
 
 namespace minke::node {
@@ -138,6 +140,7 @@ struct Nvml::Device {
   Handle whole = nullptr;  // of a MIG instance: its GPU, which has clocks and power
   std::string uuid;
   unsigned minor = 0;
+  std::optional<unsigned> instance;  // MIG: of the GPU instance that it is in
 };
 
 Result<std::unique_ptr<Nvml>> Nvml::open(const GpuOptions& options) {
@@ -175,6 +178,7 @@ Result<std::unique_ptr<Nvml>> Nvml::open(const GpuOptions& options) {
   if (const int code = nvml->functions_->init(); code != kSuccess)
     return failure("the GPU driver cannot be used: " + nvml->error(code), EIO);
   nvml->functions_->find(nvml->functions_->shutdown, "nvmlShutdown");  // only after a successful init
+  nvml->parts_ = std::make_unique<NvmlParts>(nvml->functions_->library);
   return nvml;
 }
 
@@ -254,8 +258,8 @@ bool Nvml::discover_parts(const Device& whole, const model::GpuDevice& of_whole,
     Memory memory{};
     if (Functions::ask(functions_->memory, part.handle, &memory)) found.set_memory_mib(memory.total >> 20);
     unsigned gi = 0, ci = 0;
-    if (Functions::ask(functions_->gpu_instance, part.handle, &gi) &&
-        Functions::ask(functions_->compute_instance, part.handle, &ci)) {
+    if (Functions::ask(functions_->gpu_instance, part.handle, &gi)) part.instance = gi;
+    if (part.instance && Functions::ask(functions_->compute_instance, part.handle, &ci)) {
       const std::string of_gi = gpu + "/gi" + std::to_string(gi);
       for (const std::string& access : {of_gi + "/access", of_gi + "/ci" + std::to_string(ci) + "/access"}) {
         if (const int minor = minor_of_capability(access); minor >= 0)
@@ -273,12 +277,19 @@ bool Nvml::discover_parts(const Device& whole, const model::GpuDevice& of_whole,
   return true;
 }
 
-GpuReport Nvml::read() {
+GpuReport Nvml::read(const GpuQuestion& question, std::chrono::steady_clock::time_point now) {
   GpuReport report;
+  parts_->begin({question.used().begin(), question.used().end()},
+                {question.begun().begin(), question.begun().end()});
   for (const Device& device : devices_) {
     GpuReading& reading = *report.add_readings();
     reading.set_uuid(device.uuid);
     read_one(device, reading);
+    if (!reading.problem().empty()) continue;
+    const bool is_part = device.whole != nullptr;
+    if (is_part && !device.instance) continue;
+    parts_->read({device.uuid, is_part ? device.whole : device.handle, device.instance}, now,
+                 *reading.mutable_now());
   }
   return report;
 }

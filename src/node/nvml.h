@@ -4,6 +4,7 @@
 // own (node/gpu_probe.h). One thread.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,8 +16,10 @@ class GpuDevice;
 }  // namespace minke::model
 
 namespace minke::node {
+class GpuQuestion;
 class GpuReading;
 class GpuReport;
+class NvmlParts;
 }  // namespace minke::node
 
 namespace minke::node {
@@ -39,8 +42,10 @@ class Nvml {
   // Returns all devices, each with `device` set; MIG instances replace a divided GPU. A GPU that cannot be
   // queried keeps its number and reports a problem, so that the others keep their numbers.
   GpuReport discover();
-  // Returns the current state of the last discover()'s devices.
-  GpuReport read();
+  // Returns the current state of the last discover()'s devices. Of those that jobs use, also the parts of
+  // their cycles since the read before (node/nvml_parts.h). `now`: when it is.
+  GpuReport read(const GpuQuestion& question,
+                 std::chrono::steady_clock::time_point now = std::chrono::steady_clock::now());
 
  private:
   struct Functions;
@@ -52,6 +57,7 @@ class Nvml {
   std::string error(int code) const;
 
   std::unique_ptr<Functions> functions_;
+  std::unique_ptr<NvmlParts> parts_;  // behind functions_: it ends first
   GpuOptions options_;
   std::vector<Device> devices_;
 };

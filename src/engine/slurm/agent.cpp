@@ -110,10 +110,11 @@ Status Agent::listen() {
 
 void Agent::measure() {
   node::GpuReport gpus;
+  const std::vector<NodeJob> jobs = jobs_.read();
   if (node::may_have_gpus(options_.gpus)) {
-    if (auto told = probe_.ask(kGpuPatience)) gpus = std::move(*told);
+    if (auto told = probe_.ask(kGpuPatience, measured_.question_for(jobs))) gpus = std::move(*told);
   }
-  measured_.round(jobs_.read(), gpus, machine_.read_machine());
+  measured_.round(jobs, gpus, machine_.read_machine());
 }
 
 Status Agent::answer(AgentConnection& connection) const {

@@ -92,6 +92,18 @@ void MeasuredJobs::round(const std::vector<NodeJob>& jobs, const node::GpuReport
   drop_old(now);
 }
 
+// A job's GPUs are known from its second round on: their parts are then measured from there.
+node::GpuQuestion MeasuredJobs::question_for(const std::vector<NodeJob>& jobs) const {
+  node::GpuQuestion question;
+  const std::lock_guard<std::mutex> guard(lock_);
+  for (const NodeJob& one : jobs) {
+    const auto known = jobs_.find(one.job_id);
+    if (known == jobs_.end()) continue;
+    for (const std::string& uuid : known->second.gpus) question.add_used(uuid);
+  }
+  return question;
+}
+
 void MeasuredJobs::drop_old(int64_t now) {
   std::erase_if(jobs_, [&](const auto& one) { return one.second.seen + kKept < now; });
   while (jobs_.size() > kMostKept) {

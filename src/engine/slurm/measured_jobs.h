@@ -34,6 +34,8 @@ std::string words_of(const AskedJobs& asked);  // the other way round; empty: ne
 
 class MeasuredJobs {
  public:
+  // Which GPUs these jobs use, as far as it is known by now.
+  node::GpuQuestion question_for(const std::vector<NodeJob>& jobs) const;
   void round(const std::vector<NodeJob>& jobs, const node::GpuReport& gpus, const node::MachineUse& machine);
   // What this user may see, `all`: everything.
   api::MeasurementsReply answer(uint32_t uid, bool all, bool with_series, const AskedJobs& asked) const;

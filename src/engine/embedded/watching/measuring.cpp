@@ -47,6 +47,7 @@ struct Measuring::Round {
   node::Inventory launcher;
   std::vector<node::SampledJob> jobs;
   bool with_gpus = false;
+  node::GpuQuestion question;
   // When it was asked; in the answer of the thread, when jobs were read.
   int64_t time = 0;
   double seconds = 0;
@@ -106,7 +107,7 @@ class Measuring::Reader {
     const double asked = std::exchange(round.seconds, seconds_now());
     round.time += std::lround(round.seconds - asked);  // on a busy machine it may have been a while ago
     if (!round.with_gpus) return gpus_.stop();
-    if (auto report = gpus_.ask(kGpuPatience)) {
+    if (auto report = gpus_.ask(kGpuPatience, round.question)) {
       round.gpus = std::move(*report);
     } else {
       round.gpus.set_problem(report.error().message);
@@ -180,6 +181,10 @@ void Measuring::ask() {
       std::vector<std::string> gpus;
       for (const GpuDevice& device : gpu_devices_of(core_, *job)) gpus.push_back(device.uuid());
       if (!gpus.empty()) track.series = Series(std::move(gpus));
+    }
+    for (const std::string& uuid : track.series.gpus()) {
+      round.question.add_used(uuid);
+      if (track.seen == 0) round.question.add_begun(uuid);
     }
     sampled.roots = core_.steps->pids_of(id);
     sampled.roots.push_back(job->details->batch_pid);

@@ -32,6 +32,10 @@ Sample merged(const Sample& earlier, Sample later) {
     b.set_milliwatts(mean(a.milliwatts(), b.milliwatts()));
     b.set_clock_mhz(mean(a.clock_mhz(), b.clock_mhz()));
     b.set_memory_mib(std::max(a.memory_mib(), b.memory_mib()));
+    GpuFigures figures;
+    figures.add(a);
+    figures.add(b);
+    figures.put_means(b);
   }
   return later;
 }
@@ -93,6 +97,7 @@ void Series::add(Sample sample, double seconds) {
     sums_[i].memory_utilization += gpu.memory_utilization();
     sums_[i].milliwatts += gpu.milliwatts();
     sums_[i].clock_mhz += gpu.clock_mhz();
+    sums_[i].figures.add(gpu);
   }
   if (pending_ != 0) {
     ++pending_;
@@ -107,6 +112,7 @@ void Series::add(Sample sample, double seconds) {
       gpu.set_memory_utilization(mean(sums_[i].memory_utilization));
       gpu.set_milliwatts(mean(sums_[i].milliwatts));
       gpu.set_clock_mhz(mean(sums_[i].clock_mhz));
+      sums_[i].figures.put_means(gpu);
     }
     return;
   }
@@ -162,6 +168,17 @@ model::Series Series::stored() const {
     put(column.mutable_memory_mib(), samples_, [&](const Sample& s) { return of(s).memory_mib(); });
     put(column.mutable_milliwatts(), samples_, [&](const Sample& s) { return of(s).milliwatts(); });
     put(column.mutable_clock_mhz(), samples_, [&](const Sample& s) { return of(s).clock_mhz(); });
+    for (int number = 1; number < model::GpuPart_ARRAYSIZE; ++number) {
+      const auto part = static_cast<model::GpuPart>(number);
+      const auto stored_value = [&](const Sample& s) {
+        const auto value = figure_of(of(s), part);
+        return value ? *value + 1 : 0;
+      };
+      if (std::none_of(samples_.begin(), samples_.end(), stored_value)) continue;
+      model::Series::Gpu::Part& values = *column.add_parts();
+      values.set_part(part);
+      put(values.mutable_values(), samples_, stored_value);
+    }
   }
   stored.set_merged(merged_);
   stored.set_peak_memory_kib(peak_memory_kib_);
@@ -212,6 +229,13 @@ Series Series::of(const model::Series& stored) {
          [gpu](Sample& s, int64_t v) { s.mutable_gpus(gpu)->set_milliwatts(static_cast<uint32_t>(v)); });
     take(column.clock_mhz(), samples,
          [gpu](Sample& s, int64_t v) { s.mutable_gpus(gpu)->set_clock_mhz(static_cast<uint32_t>(v)); });
+    for (const model::Series::Gpu::Part& part : column.parts())
+      take(part.values(), samples, [&](Sample& s, int64_t v) {
+        if (v <= 0) return;
+        model::GpuFigure& figure = *s.mutable_gpus(gpu)->add_figures();
+        figure.set_part(part.part());
+        figure.set_value(static_cast<uint64_t>(v) - 1);
+      });
   }
   if (!samples.empty()) series.last_ = samples.back();
   series.merged_ = std::max(1u, stored.merged());

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/embedded/watching/gpu_figures.h"
 #include "model/measurement.pb.h"
 
 namespace minke::model {
@@ -67,6 +68,7 @@ class Series {
   uint32_t pending_ = 0;  // how many of those the last one has so far; 0: it is complete
   struct Sums {
     uint64_t utilization = 0, memory_utilization = 0, milliwatts = 0, clock_mhz = 0;
+    GpuFigures figures;
   };
   uint64_t threads_ = 0, running_threads_ = 0;  // sums of the pending samples, as sums_
   std::vector<Sums> sums_;  // of the pending samples, by GPU: averaging averages would round each time

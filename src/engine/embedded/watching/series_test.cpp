@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+#include <vector>
+
 #include "model/measurement.pb.h"
 #include "model/usage.pb.h"
 
@@ -60,6 +63,45 @@ TEST(Series, StaysShortHoweverLongTheJobRuns) {
   EXPECT_NEAR(usage.gpus().utilization(), 50, 3);
   EXPECT_EQ(series.samples().front().threads(), 8u);
   EXPECT_EQ(series.samples().front().running_threads(), 2u);  // the mean of 4 and 0
+}
+
+// A sample of a GPU whose multiprocessors were active for this; no figure: not measured.
+Sample with_figure(int64_t time, std::optional<uint64_t> thousandths) {
+  Sample sample = at(time, 0, 50);
+  if (!thousandths) return sample;
+  model::GpuFigure& figure = *sample.mutable_gpus(0)->add_figures();
+  figure.set_part(model::GPU_SM_ACTIVE);
+  figure.set_value(*thousandths);
+  return sample;
+}
+
+TEST(Series, WhatWasNotMeasuredOfAGpuIsNoZero) {
+  Series series({"GPU-a"});
+  const std::vector<std::optional<uint64_t>> values = {std::nullopt, 500, 0, std::nullopt, 7};
+  for (size_t i = 0; i < values.size(); ++i)
+    series.add(with_figure(static_cast<int64_t>(100 + i), values[i]), static_cast<double>(i));
+  const model::Series stored = series.stored();
+  ASSERT_EQ(stored.gpus(0).parts_size(), 1);
+  EXPECT_EQ(stored.gpus(0).parts(0).part(), model::GPU_SM_ACTIVE);
+  const auto& column = stored.gpus(0).parts(0).values();
+  EXPECT_EQ(std::vector<int64_t>(column.begin(), column.end()), (std::vector<int64_t>{0, 501, -500, -1, 8}));
+  const Series again = Series::of(stored);
+  for (size_t i = 0; i < values.size(); ++i)
+    EXPECT_EQ(figure_of(again.samples()[i].gpus(0), model::GPU_SM_ACTIVE), values[i]) << i;
+  Series older({"GPU-a"});
+  older.add(at(100, 10, 50, 80), 100);
+  EXPECT_EQ(older.stored().gpus(0).parts_size(), 0);
+}
+
+TEST(Series, MergedFiguresAreMeansOfThoseThatWereMeasured) {
+  Series series({"GPU-a"});
+  for (int64_t i = 0; i < 20000; ++i)
+    series.add(with_figure(1000 + i, i % 4 == 0   ? std::optional<uint64_t>(900)
+                                     : i % 4 == 1 ? std::optional<uint64_t>(100)
+                                                  : std::nullopt),
+               static_cast<double>(i));
+  for (const Sample& sample : series.samples())
+    EXPECT_EQ(figure_of(sample.gpus(0), model::GPU_SM_ACTIVE), 500u);
 }
 
 TEST(Series, CoresAreThoseBetweenTheLastTwoSamples) {
