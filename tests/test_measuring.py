@@ -12,6 +12,7 @@ import urllib.request
 import pytest
 
 from cluster import Cluster, Ports, poll
+from portal_client import Portal
 from test_gpus import H100, driver, gpu_cluster, visible  # noqa: F401 (fixtures)
 
 MINKE_ONLY = True
@@ -150,6 +151,64 @@ def test_gpus_in_sacct_seff_and_top(gpu_cluster, driver):  # noqa: F811
     assert re.search(r"Energy Consumed: \d{6} Joules \(0\.0\d kWh\)", said), said
 
 
+def test_the_parts_of_a_gpu_s_cycles(gpu_cluster, driver):  # noqa: F811
+    """Of one GPU with GPM (Hopper), one that tells its links alone, one that tells nothing, and one that no job uses."""
+    sampled = pathlib.Path(f"{driver.library}.sampled")
+    sampled.touch()
+    links = "nvlink 1 12 1000 1000", "pcie 1 3000 4000"
+    gpus = [f"{i} {i} GPU-{i} 81559 {H100}" for i in range(4)] + ["gpm 3 2=99"]
+    first = ("gpm 0 2=62.3 3=30 5=41 10=30 11=0 12=7 13=8 20=100 21=2000 60=50 61=60", "nvlink 0 18 0 0")
+    cluster = gpu_cluster(*gpus, *first, *links, extra="[measuring]\ninterval = 1\n")
+    job = cluster.submit("sleep 600", "--gpus=3", "--mem=100M")
+
+    def series() -> list[dict]:
+        one = job_in(top(cluster, "--series", "-j", str(job)), job)
+        return one["series"].get("gpus", []) if one else []
+
+    def after(what, value):
+        return poll(lambda: (now := series()) and now[0].get(what, [None])[-1] == value and now, 60, f"{what} = {value}")
+    gpu = after("sm_active_percent", pytest.approx(62.3))
+    told = {"sm_active_percent": 62.3, "sm_occupancy_percent": 30, "tensor_percent": 41, "fp64_percent": 0, "fp32_percent": 7,
+            "fp16_percent": 8, "dram_percent": 30, "pcie_sent_bytes_per_second": 100 << 20,
+            "pcie_received_bytes_per_second": 2000 << 20, "nvlink_received_bytes_per_second": 50 << 20,
+            "nvlink_sent_bytes_per_second": 60 << 20}
+    assert {name: gpu[0][name][-1] for name in told} == pytest.approx(told)
+    now, = [one["gpus"] for one in top(cluster)["jobs"]]
+    assert {name: now[0][name] for name in told} == pytest.approx(told)
+    measured = {name for name in gpu[1] if "_per_second" in name}
+    assert measured == {f"{link}_{way}_bytes_per_second" for link in ("pcie", "nvlink") for way in ("received", "sent")}
+    assert not [name for name in gpu[1] if name in told and name not in measured]
+    assert not [name for name in gpu[2] if name in told], "no field is no 0"
+    # A driver that ceases to tell leaves a gap.
+    driver.tell(*gpus, "gpm 0 5=1", *links)
+    gpu = after("sm_active_percent", None)
+    assert gpu[0]["tensor_percent"][-1] == 1 and pytest.approx(62.3) in gpu[0]["sm_active_percent"]
+    assert set(sampled.read_text().split()) == {"0"}
+
+    portal = Portal(cluster)
+    try:
+        running = portal.program(f"/api/v1/jobs/{job}/measurements")["series"]["gpus"]
+        assert running[0]["sm_active_percent"][0] is None and pytest.approx(62.3) in running[0]["sm_active_percent"]
+        assert {name for name in running[1] if name in told} == measured
+        assert running[1]["pcie_received_bytes_per_second"][-1] == 3000 << 10
+        assert not [name for name in running[2] if name in told]
+        described = portal.program("/openapi/v3")["components"]["schemas"]["gpu_series"]
+        assert set(running[0]) <= set(described["properties"]) and not set(told) & set(described["required"])
+        # The record has it, too.
+        cluster.run("scancel", job, check=0)
+        cluster.wait_end(job)
+
+        def kept():
+            gpus = portal.program(f"/api/v1/jobs/{job}/measurements")["series"]["gpus"]
+            return gpus and gpus[0]["sm_active_percent"][:len(running[0]["sm_active_percent"])] == running[0]["sm_active_percent"]
+        poll(kept, 60, "the stored series")
+    finally:
+        portal.close()
+    before = sampled.read_text()
+    top(cluster)
+    assert sampled.read_text() == before, "of no job's GPU nothing is sampled"
+
+
 def test_a_gpu_that_is_lost_while_it_is_used(gpu_cluster, driver):  # noqa: F811
     cluster = gpu_cluster(f"0 0 GPU-aaa 81559 {H100}", extra="[measuring]\ninterval = 1\n")
     job = cluster.submit("sleep 600", "--gpus=1", "--mem=100M")
@@ -195,7 +254,7 @@ def test_reconfigure_serves_metrics_elsewhere(cluster, ports):
 
 def test_metrics(gpu_cluster, ports):  # noqa: F811
     port = ports.take()
-    cluster = gpu_cluster(f"0 0 GPU-aaa 81559 {H100}", "use 0 80 40000 300000 1000000 1980",
+    cluster = gpu_cluster(f"0 0 GPU-aaa 81559 {H100}", "use 0 80 40000 300000 1000000 1980", "gpm 0 2=62.5 21=3 60=0",
                           extra="[measuring]\ninterval = 1\n", )
     path = pathlib.Path(cluster.environment["MINKE_CONFIG"])
     path.write_text(f'metrics = "127.0.0.1:{port}"\n' + path.read_text())
@@ -209,7 +268,7 @@ def test_metrics(gpu_cluster, ports):  # noqa: F811
             text = fetch(port)
         except OSError:
             return None
-        return text if "slurm_job_utilization_gpu" in text else None
+        return text if "DCGM_FI_PROF_SM_ACTIVE" in text else None
     text = poll(answered, what="an answer with the job")
     user = cluster.run("id", "-un").stdout.strip()
     for line in ("slurm_jobs 6", "slurm_jobs_running 1", "slurm_jobs_pending 5", "slurm_jobs_hold 5",
@@ -224,6 +283,10 @@ def test_metrics(gpu_cluster, ports):  # noqa: F811
     assert re.search(rf'slurm_job_utilization_gpu{{slurmjobid="{running}",user="{user}",account="[^"]*",gpu="0",'
                      r'gpu_type="h100",gpu_uuid="GPU-aaa"} 80\n', text), text
     assert re.search(rf'slurm_job_memory_limit{{slurmjobid="{running}".*}} 104857600\n', text)
+    labels = rf'{{gpu="0",UUID="GPU-aaa",modelName="{H100}",hpc_job="{running}",user="{user}",account="[^"]*"}}'
+    for name, value in (("SM_ACTIVE", "0.625"), ("PCIE_RX_BYTES", "3145728"), ("NVLINK_RX_BYTES", "0")):
+        assert re.search(rf"^DCGM_FI_PROF_{name}{labels} {value}$", text, re.M), text
+    assert "DCGM_FI_PROF_PIPE_TENSOR_ACTIVE" not in text
     # Each name is described once, and its samples stand together.
     names = re.findall(r"^# TYPE (\S+) ", text, re.M)
     assert len(names) == len(set(names))

@@ -22,6 +22,7 @@
 #include "model/job_state.pb.h"
 #include "model/measurement.pb.h"
 #include "text/list.h"
+#include "view/gpu_parts.h"
 #include "view/output.h"
 #include "view/top_screen.h"
 
@@ -30,6 +31,17 @@ namespace minke::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+// Null: not measured then.
+Json figures_json(const model::Series::Gpu::Part& part, double scale) {
+  Json values = Json::array();
+  int64_t value = 0;
+  for (const int64_t difference : part.values()) {
+    value += difference;
+    values.push_back(value <= 0 ? Json() : Json(static_cast<double>(value - 1) * scale));
+  }
+  return values;
+}
 
 Json series_json(const model::Series& series) {
   Json json;
@@ -61,17 +73,24 @@ Json series_json(const model::Series& series) {
                             {"memory_mib", column(gpu.memory_mib())},
                             {"milliwatts", column(gpu.milliwatts())},
                             {"clock_mhz", column(gpu.clock_mhz())}});
+    for (const model::Series::Gpu::Part& part : gpu.parts())
+      if (const auto* name = view::name_of(part.part()))
+        json["gpus"].back()[std::string(name->name)] = figures_json(part, name->scale);
   }
   return json;
 }
 
 Json gpu_json(const model::Sample::Gpu& gpu, const std::string& uuid) {
-  return {{"uuid", uuid},
-          {"utilization", gpu.utilization()},
-          {"memory_utilization", gpu.memory_utilization()},
-          {"memory_mib", gpu.memory_mib()},
-          {"watts", gpu.milliwatts() / 1000.0},
-          {"clock_mhz", gpu.clock_mhz()}};
+  Json json = {{"uuid", uuid},
+               {"utilization", gpu.utilization()},
+               {"memory_utilization", gpu.memory_utilization()},
+               {"memory_mib", gpu.memory_mib()},
+               {"watts", gpu.milliwatts() / 1000.0},
+               {"clock_mhz", gpu.clock_mhz()}};
+  for (const model::GpuFigure& figure : gpu.figures())
+    if (const auto* name = view::name_of(figure.part()))
+      json[std::string(name->name)] = static_cast<double>(figure.value()) * name->scale;
+  return json;
 }
 
 Json as_json(const api::MeasurementsReply& reply, bool with_series) {

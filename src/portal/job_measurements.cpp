@@ -13,6 +13,7 @@
 #include "portal/job_answers.h"
 #include "portal/job_json.h"
 #include "text/job_id.h"
+#include "view/gpu_parts.h"
 
 namespace minke::portal {
 namespace {
@@ -51,6 +52,14 @@ Json scaled(const std::vector<int64_t>& column, double scale) {
   return values;
 }
 
+// Of a GPU: null where it was not measured.
+Json figures(const model::Series::Gpu::Part& part, double scale) {
+  Json values = Json::array();
+  for (const int64_t value : totals(part.values()))
+    values.push_back(value <= 0 ? Json() : Json(scale * static_cast<double>(value - 1)));
+  return values;
+}
+
 Json series_json(const model::Series& series, int64_t start) {
   const auto time = totals(series.time());
   Json value = {{"time", time},
@@ -74,13 +83,17 @@ Json series_json(const model::Series& series, int64_t start) {
       if (part.is_number()) part = std::min(1.0, part.get<double>());
     value["processors"].push_back({{"id", one.id()}, {"cores", std::move(busy)}});
   }
-  for (const model::Series::Gpu& gpu : series.gpus())
+  for (const model::Series::Gpu& gpu : series.gpus()) {
     value["gpus"].push_back({{"uuid", gpu.uuid()},
                              {"percent", totals(gpu.utilization())},
                              {"memory_percent", totals(gpu.memory_utilization())},
                              {"memory_bytes", scaled(totals(gpu.memory_mib()), 1 << 20)},
                              {"watts", scaled(totals(gpu.milliwatts()), 1e-3)},
                              {"clock_mhz", totals(gpu.clock_mhz())}});
+    for (const model::Series::Gpu::Part& part : gpu.parts())
+      if (const auto* name = view::name_of(part.part()))
+        value["gpus"].back()[std::string(name->name)] = figures(part, name->scale);
+  }
   return value;
 }
 

@@ -17,6 +17,7 @@
 #include "model/measurement.pb.h"
 #include "text/hostlist.h"
 #include "view/exporter_names.h"
+#include "view/gpu_parts.h"
 #include "view/node_text.h"
 
 namespace minke::view {
@@ -222,6 +223,27 @@ void add_scheduler(Text& text, const MetricsFacts& facts) {
   text.add("slurm_sdiag_agent_count", "Connections of clients", {}, seen.connections());
 }
 
+// Adds the parts of a GPU's cycles and the rates of its links, with the names and labels of dcgm-exporter.
+// `of_gpu`: the labels of slurm-job-exporter.
+void add_gpu_parts(Text& text, const model::Sample::Gpu& gpu, const model::GpuDevice* device,
+                   const Labels& of_gpu, const model::JobRecord& job) {
+  Labels labels;
+  for (const auto& [label, content] : of_gpu) {
+    if (label == "gpu") labels.emplace_back(label, content);
+    if (label == "gpu_uuid") labels.emplace_back("UUID", content);
+  }
+  labels.emplace_back("modelName", device == nullptr ? "" : device->name());
+  labels.emplace_back("hpc_job", std::to_string(job.job_id()));
+  labels.emplace_back("user", job.user_name());
+  labels.emplace_back("account", job.account());
+  for (const model::GpuFigure& figure : gpu.figures()) {
+    const GpuPartName* const name = name_of(figure.part());
+    if (name == nullptr) continue;
+    text.add(std::string(name->exported), name->help, labels,
+             static_cast<double>(figure.value()) * name->exported_scale);
+  }
+}
+
 // Adds the usage of running jobs, with the names of slurm-job-exporter.
 void add_usage(Text& text, const MetricsFacts& facts) {
   std::map<std::string, const model::GpuDevice*> devices;
@@ -255,6 +277,7 @@ void add_usage(Text& text, const MetricsFacts& facts) {
       text.add("slurm_job_memory_usage_gpu", "Memory in use on the GPU, bytes", of_gpu,
                static_cast<double>(gpu.memory_mib()) * (1 << 20));
       text.add("slurm_job_power_gpu", "Power of the GPU, mW", of_gpu, gpu.milliwatts());
+      add_gpu_parts(text, gpu, device == devices.end() ? nullptr : device->second, of_gpu, job);
     }
   }
 }

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "api/measurements.pb.h"
 #include "model/job_record.pb.h"
 #include "model/measurement.pb.h"
@@ -73,6 +75,20 @@ TEST_F(TopScreen, GpusComeFirstAndEachJobTellsTheTimeThatIsLeft) {
   EXPECT_EQ(shown[4], "2 jobs running");
   EXPECT_THAT(shown[6], MatchesRegex("4711 +root +train +01:28:31 .*93%.* 7.9/1 +41G/64G"));
   for (const std::string& line : shown) EXPECT_LE(line.size(), 80u) << line;
+}
+
+TEST_F(TopScreen, AWideTerminalShowsThePartsOfAGpusCyclesThatWereMeasured) {
+  EXPECT_THAT(lines({.columns = 200})[0], Not(HasSubstr("SM")));
+  const std::map<model::GpuPart, uint64_t> figures = {
+      {model::GPU_SM_ACTIVE, 623}, {model::GPU_TENSOR, 0}, {model::GPU_FP32, 70}};
+  for (const auto& [part, value] : figures) {
+    model::GpuFigure& figure = *reply_.mutable_machine()->mutable_gpus(0)->add_figures();
+    figure.set_part(part);
+    figure.set_value(value);
+  }
+  const auto shown = lines({.columns = 200});
+  EXPECT_THAT(shown[0], HasSubstr(" MHz  SM 62%  tensor 0%"));
+  EXPECT_THAT(shown[0], Not(HasSubstr("DRAM")));
 }
 
 TEST_F(TopScreen, AWideTerminalShowsMore) {
