@@ -160,6 +160,13 @@ def test_limits_on_numbers(shared):
     shared.wait_end(other)
     shared.run("scancel", first)
     shared.wait_end(second)
+    # Components count one by one.
+    component = ("-A", "chem", "-n1", "--mem=10M")
+    refused = shared.run("sbatch", "-H", *component, ":", *component, ":", *component, "--wrap=true")
+    assert refused.returncode == 1 and "AssocMaxSubmitJobLimit" in refused.stderr
+    pair = shared.run("sbatch", "--parsable", "-H", *component, ":", *component, "--wrap=true", check=0).stdout.strip()
+    shared.run("scancel", pair)
+    shared.wait_end(pair)
 
 
 @pytest.mark.parametrize("setting, options, expected", [

@@ -241,6 +241,17 @@ Status Accounts::admit(const Charge& charge, const JobSpec& spec, uint32_t uid, 
   return {};
 }
 
+Accounts::Counted::Counted(Accounts& accounts, const Charge& charge, uint32_t uid)
+    : accounts_(accounts), charge_(charge), uid_(uid) {
+  accounts_.ledger_.submitted({charge_.association, charge_.qos, uid_, {}, kUnlimited, charge_.partition_qos},
+                              1);
+}
+
+Accounts::Counted::~Counted() {
+  accounts_.ledger_.withdrawn({charge_.association, charge_.qos, uid_, {}, kUnlimited, charge_.partition_qos},
+                              1);
+}
+
 uint32_t Accounts::longest_minutes(const Charge& charge, const JobSpec& spec,
                                    const sched::Request& request) const {
   if (!core_.config.accounting.limits) return kUnlimited;

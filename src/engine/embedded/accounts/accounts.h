@@ -68,6 +68,20 @@ class Accounts : public JobListener, public ClusterListener {
   // Whether the limits on numbers of jobs allow it. `request`: the request in the job's first partition.
   Status admit(const Charge& charge, const model::JobSpec& spec, uint32_t uid, const sched::Request& request,
                uint64_t tasks);
+  // While it is there, a job counts as submitted: a component of a heterogeneous job, while the next ones are
+  // checked. State's thread.
+  class Counted {
+   public:
+    Counted(Accounts& accounts, const Charge& charge, uint32_t uid);
+    ~Counted();
+    Counted(const Counted&) = delete;
+    Counted& operator=(const Counted&) = delete;
+
+   private:
+    Accounts& accounts_;
+    const Charge charge_;
+    const uint32_t uid_;
+  };
   // The time limit in minutes for a job that sets none although limits on it hold; kUnlimited: none.
   uint32_t longest_minutes(const Charge& charge, const model::JobSpec& spec,
                            const sched::Request& request) const;

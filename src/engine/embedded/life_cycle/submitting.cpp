@@ -1,6 +1,7 @@
 #include "engine/embedded/life_cycle/submitting.h"
 
 #include <algorithm>
+#include <list>
 #include <utility>
 
 #include "api/submission.pb.h"
@@ -119,11 +120,13 @@ Status Submitting::check(const api::SubmitRequest& request, std::vector<JobSpec>
   if (request.key().size() != kKeyBytes) return failure("a submission's key has 16 bytes", kInternal);
   if (request.script().size() > submit::kMostScriptBytes)
     return failure("the script is over 4 MiB", kPathnameTooLong);
+  std::list<Accounts::Counted> counted;  // limits on numbers of jobs hold for all components together
   for (JobSpec& spec : specs) {
     if (request.script().empty() != spec.interactive()) return failure("", kJobScriptMissing);
     if (specs.size() > 1 && spec.has_array())
       return failure("a heterogeneous job cannot be an array", kNotSupported);
     if (const Status possible = check(spec, uid, charges); !possible) return possible;
+    if (specs.size() > 1) counted.emplace_back(*core_.accounts, charges.back(), uid);
   }
   return {};
 }
