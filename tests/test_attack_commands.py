@@ -113,6 +113,8 @@ def test_what_is_administrators_is_refused(shared, hers, command):
         return [shared.alice.run(*words).stdout for words in (
             ["sinfo", "-h", "-N", "-o", "%N %a %T %f %w"], ["scontrol", "show", "partition"], ["scontrol", "show", "reservation"],
             ["sacctmgr", "-nP", "show", "assoc"], ["sacctmgr", "-nP", "show", "qos"], ["sacctmgr", "-nP", "show", "user"], ["strigger", "--get"])]
+    shared.bob.run("scancel", "--me")  # what an earlier test left may end meanwhile
+    poll(lambda: not shared.bob.queue("--me", format="%i"), 60)
     before, jobs = machine(), picture(shared, hers)
     words = command.format(alice=shared.alice.name, bob=shared.bob.name, work=shared.bob.work, home=shared.home).split()
     try:
