@@ -41,8 +41,7 @@ Result<std::vector<JobRecord>> find_records(engine::Engine& cluster, const text:
   if (!found && found.error().code != model::kInvalidJobId) return failure(found.error());
   if (found)
     for (const api::AccountedJob* one : found->records) records.push_back(one->job());
-  if (records.empty())
-    return failure(no_such_job(text::format_job_id(wanted)));
+  if (records.empty()) return failure(no_such_job(text::format_job_id(wanted)));
   return records;
 }
 
