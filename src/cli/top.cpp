@@ -35,11 +35,8 @@ using Json = nlohmann::ordered_json;
 // Null: not measured then.
 Json figures_json(const model::Series::Gpu::Part& part, double scale) {
   Json values = Json::array();
-  int64_t value = 0;
-  for (const int64_t difference : part.values()) {
-    value += difference;
-    values.push_back(value <= 0 ? Json() : Json(static_cast<double>(value - 1) * scale));
-  }
+  for (const std::optional<double> value : view::values_of(part, scale))
+    values.push_back(value ? Json(*value) : Json());
   return values;
 }
 

@@ -55,8 +55,8 @@ Json scaled(const std::vector<int64_t>& column, double scale) {
 // Of a GPU: null where it was not measured.
 Json figures(const model::Series::Gpu::Part& part, double scale) {
   Json values = Json::array();
-  for (const int64_t value : totals(part.values()))
-    values.push_back(value <= 0 ? Json() : Json(scale * static_cast<double>(value - 1)));
+  for (const std::optional<double> value : view::values_of(part, scale))
+    values.push_back(value ? Json(*value) : Json());
   return values;
 }
 

@@ -41,4 +41,14 @@ const GpuPartName* name_of(model::GpuPart part) {
   return nullptr;
 }
 
+std::vector<std::optional<double>> values_of(const model::Series::Gpu::Part& part, double scale) {
+  std::vector<std::optional<double>> values;
+  int64_t stored = 0;
+  for (const int64_t difference : part.values()) {
+    stored += difference;
+    values.push_back(stored <= 0 ? std::nullopt : std::optional(static_cast<double>(stored - 1) * scale));
+  }
+  return values;
+}
+
 }  // namespace minke::view

@@ -2,8 +2,10 @@
 // data; any thread.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "model/measurement.pb.h"
 
@@ -22,5 +24,7 @@ struct GpuPartName {
 std::span<const GpuPartName> gpu_part_names();
 // Null: a later version's, which this program does not know.
 const GpuPartName* name_of(model::GpuPart part);
+// The stored values of a part in a series, times `scale`. Nothing: not measured then.
+std::vector<std::optional<double>> values_of(const model::Series::Gpu::Part& part, double scale);
 
 }  // namespace minke::view

@@ -27,7 +27,7 @@ constexpr std::string_view kBriefFields[] = {
     "eligibletime", "userid",     "username"};
 constexpr std::string_view kBriefSortLetters = "+-,agijlpqrtuABCDFGKLMNPQRSTUV";
 
-// Whether one of the wanted is in the list: a job may name several reservations.
+// Whether one of the wanted is in the list: a job may name several partitions or reservations.
 bool is_of_one(const std::vector<std::string>& wanted, std::string_view list) {
   const auto names = text::split(list, ',');
   return std::any_of(names.begin(), names.end(), [&](std::string_view name) {
@@ -164,12 +164,6 @@ bool has_license(const model::JobRecord& job, const std::vector<std::string>& na
   return false;
 }
 
-bool in_partitions(const model::JobRecord& job, const std::vector<std::string>& partitions) {
-  for (std::string_view partition : text::split(job.partition(), ','))
-    if (contains(partitions, partition)) return true;
-  return false;
-}
-
 struct SortKey {
   JobSortKey key;
   bool descending;
@@ -294,7 +288,7 @@ Result<std::vector<JobLine>> job_lines(std::span<const model::JobRecord* const> 
       if (ran <= options.running_over.value_or(-1) || ran >= options.running_under.value_or(INT64_MAX))
         continue;
     }
-    if (!options.partitions.empty() && !in_partitions(*job, options.partitions)) continue;
+    if (!options.partitions.empty() && !is_of_one(options.partitions, job->partition())) continue;
     if (!options.reservations.empty() && !is_of_one(options.reservations, job->spec().reservation()))
       continue;
     if (!options.licenses.empty() && !has_license(*job, options.licenses)) continue;

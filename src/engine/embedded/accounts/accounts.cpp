@@ -62,6 +62,11 @@ std::string without_suffix(const std::string& account) {
                                                                 : account;
 }
 
+// What counts of a job before it starts.
+accounts::Claim waiting_claim(const Accounts::Charge& charge, uint32_t uid) {
+  return {charge.association, charge.qos, uid, {}, kUnlimited, charge.partition_qos};
+}
+
 }  // namespace
 
 accounts::TresCounts tres_counts(const JobRecord& record, const accounts::TresWeights* weights,
@@ -243,13 +248,11 @@ Status Accounts::admit(const Charge& charge, const JobSpec& spec, uint32_t uid, 
 
 Accounts::Counted::Counted(Accounts& accounts, const Charge& charge, uint32_t uid)
     : accounts_(accounts), charge_(charge), uid_(uid) {
-  accounts_.ledger_.submitted({charge_.association, charge_.qos, uid_, {}, kUnlimited, charge_.partition_qos},
-                              1);
+  accounts_.ledger_.submitted(waiting_claim(charge_, uid_), 1);
 }
 
 Accounts::Counted::~Counted() {
-  accounts_.ledger_.withdrawn({charge_.association, charge_.qos, uid_, {}, kUnlimited, charge_.partition_qos},
-                              1);
+  accounts_.ledger_.withdrawn(waiting_claim(charge_, uid_), 1);
 }
 
 uint32_t Accounts::longest_minutes(const Charge& charge, const JobSpec& spec,
@@ -263,7 +266,7 @@ uint32_t Accounts::longest_minutes(const Charge& charge, const JobSpec& spec,
 void Accounts::submitted(Job& job) {
   if (job.counted || (job.association == 0 && job.qos == 0 && job.partition_qos == 0)) return;
   job.counted = true;
-  ledger_.submitted({job.association, job.qos, job.uid, {}, kUnlimited, job.partition_qos},
+  ledger_.submitted(waiting_claim({job.association, job.qos, job.partition_qos}, job.uid),
                     job.array ? job.array->waiting.size() : 1);
 }
 
@@ -276,7 +279,7 @@ void Accounts::left(Job& job) {
 }
 
 void Accounts::withdraw(const Job& job) {
-  ledger_.withdrawn({job.association, job.qos, job.uid, {}, kUnlimited, job.partition_qos},
+  ledger_.withdrawn(waiting_claim({job.association, job.qos, job.partition_qos}, job.uid),
                     job.array ? job.array->waiting.size() : 1);
 }
 
