@@ -56,14 +56,18 @@ def fill(message, turn: int, depth: int = 0, fixed: dict | None = None) -> None:
                 setattr(message, field.name, value)
 
 
-# Sends frames as they are, each on a connection of its own, and says how many were answered or refused by hanging up.
+# Sends frames as they are, each on a connection of its own, and says how many were answered or refused by hanging up. It
+# hangs up itself after `sys.argv[2]` bytes of an answer: with 0 at once, and what was asked for may still be done later.
 SENDER = """
 import socket, sys
 answered = 0
 for line in sys.stdin:
     s = socket.socket(socket.AF_UNIX); s.settimeout(120); s.connect(sys.argv[1])
     try:
-        s.sendall(bytes.fromhex(line)); s.shutdown(socket.SHUT_WR)
+        s.sendall(bytes.fromhex(line))
+        received, awaited = 0, int(sys.argv[2])
+        while received < awaited and (some := s.recv(65536)): received += len(some)
+        s.shutdown(socket.SHUT_WR)
         while s.recv(65536): pass
     except (ConnectionResetError, BrokenPipeError): pass
     answered += 1
@@ -72,9 +76,12 @@ print(answered)
 """
 
 
-def send(shared, user, messages) -> None:
+AN_ANSWER = 7 + 8 + 1  # bytes: the greeting, and the beginning of a frame
+
+
+def send(shared, user, messages, awaited: int = 0) -> None:
     lines = "".join((greeting() + frame(one.SerializeToString())).hex() + "\n" for one in messages)
-    done = user.run("python3", "-c", SENDER, shared.home / "minked.sock", input=lines, timeout=120)
+    done = user.run("python3", "-c", SENDER, shared.home / "minked.sock", awaited, input=lines, timeout=120)
     assert done.stdout == f"{len(messages)}\n", done.stderr
 
 
@@ -145,7 +152,7 @@ def test_no_number_of_a_submission_disturbs_anybody(shared, name):
                 else:
                     setattr(submit.spec, name, value)
             sent.append(message)
-    send(shared, shared.bob, sent)
+    send(shared, shared.bob, sent, awaited=AN_ANSWER)  # a job that comes after scancel would stay
     for job in shared.bob.queue("--me", format="%i"):
         for command in (["scontrol", "show", "job", job], ["minke", "why", job], ["sprio", "-j", job],
                         ["scontrol", "update", f"JobId={job}", "Comment=x"], ["squeue", "--start", "-j", job]):

@@ -90,7 +90,8 @@ def document(system, numbers: dict[str, int], name: str, named) -> dict[str, dic
         answer = answer[part]
     found = {}
     for one in answer if isinstance(answer, list) else [answer]:
-        row = {path: named(text, system, numbers) for path, text in flat(one).items()
+        # An amount of time is no job's number, even where it happens to be the same.
+        row = {path: text if path.endswith("seconds") else named(text, system, numbers) for path, text in flat(one).items()
                if not path.startswith(OF_THE_MOMENT.get(name, ()) or "\0")}
         found[named(key(one), system, numbers)] = row
     of_jobs = name in ("json squeue", "json squeue of a state", "json job states", "json steps", "json step", "json sacct")
