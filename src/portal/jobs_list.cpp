@@ -136,20 +136,19 @@ void order(Ordered& jobs, const std::string& key, bool descending, size_t count)
 
 // Short records have no GPUs, and may be a second old: those of one page are asked for again, where that
 // costs little. Returns the time of what is known of them.
-int64_t complete(Call& call, Ordered& page, engine::JobRecords& storage, int64_t now) {
-  const auto identity = call.cluster.identity();
-  if (page.empty() || !identity || identity->product != "Minke") return now;
+int64_t complete(Call& call, const QueueNow& queue, Ordered& page, engine::JobRecords& storage) {
+  if (page.empty() || queue.is_of_slurm) return queue.now;
   api::JobFilter filter;
   filter.set_all_states(true);
   for (const JobRecord* job : page) filter.add_jobs()->set_job_id(job->job_id());
   auto fetched = engine::fetch_jobs(call.cluster, std::move(filter));
-  if (!fetched) return now;
+  if (!fetched) return queue.now;
   storage = std::move(*fetched);
   std::map<uint32_t, const JobRecord*> by_id;
   for (const JobRecord* job : storage.records) by_id[job->job_id()] = job;
   for (const JobRecord*& job : page)
     if (const auto found = by_id.find(job->job_id()); found != by_id.end()) job = found->second;
-  return storage.now != 0 ? storage.now : now;
+  return storage.now != 0 ? storage.now : queue.now;
 }
 
 // As in squeue: what has ended is no part of the queue, unless it is asked for.
@@ -221,7 +220,7 @@ Result<Reply> list_jobs(Call& call) {
   const size_t from = std::min(offset, jobs.size()), until = std::min(from + limit, jobs.size());
   Ordered page(jobs.begin() + static_cast<ptrdiff_t>(from), jobs.begin() + static_cast<ptrdiff_t>(until));
   engine::JobRecords storage;
-  const int64_t now = complete(call, page, storage, (*queue)->now);
+  const int64_t now = complete(call, **queue, page, storage);
   Json value = {{"now", now},
                 {"total", jobs.size()},
                 {"offset", from},

@@ -29,6 +29,7 @@ Result<std::shared_ptr<const QueueNow>> Queue::get(engine::Engine& cluster, std:
   next->replies = std::move(fetched->replies);
   next->jobs = std::move(fetched->records);
   next->now = fetched->now;
+  if (const auto identity = cluster.identity()) next->is_of_slurm = identity->product == "Slurm";
   next->fetched = Clock::now();
   next->cost = std::chrono::duration_cast<std::chrono::milliseconds>(next->fetched - asked_);
   std::sort(next->jobs.begin(), next->jobs.end(), [](auto* a, auto* b) { return a->job_id() < b->job_id(); });

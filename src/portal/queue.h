@@ -31,6 +31,7 @@ struct QueueNow {
   std::vector<api::JobsReply> replies;
   std::vector<const model::JobRecord*> jobs;  // of `replies`, by their ids
   int64_t now = 0;                            // the cluster's time, s since the epoch
+  bool is_of_slurm = false;                   // each question to a real Slurm costs it a command
   std::chrono::steady_clock::time_point fetched;
   std::chrono::milliseconds cost{0};  // that the cluster and the way took
 };

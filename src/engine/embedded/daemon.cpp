@@ -94,7 +94,6 @@ class Daemon {
   Status listen();
   void tell_of_launcher(const node::Inventory& inventory);
   bool gives_up_starting();
-  uint64_t running_jobs() const;
 
   DaemonOptions options_;
   os::EventLoop loop_;
@@ -253,12 +252,6 @@ void Daemon::recovered() {
   say("ready");
 }
 
-uint64_t Daemon::running_jobs() const {
-  uint64_t count = 0;
-  for (const auto& [id, job] : core_->state.jobs()) count += job->holds_nodes();
-  return count;
-}
-
 api::StatusReply Daemon::status() const {
   api::StatusReply reply;
   reply.set_version(kVersion);
@@ -269,12 +262,13 @@ api::StatusReply Daemon::status() const {
   reply.set_config_path(core_->config.source_path);
   for (const api::ConfigurationFile& file : files_) *reply.add_configuration_files() = file;
   reply.set_cluster_name(core_->config.cluster_name);
-  uint64_t pending = 0;
+  uint64_t pending = 0, running = 0;
   for (const auto& [id, job] : core_->state.jobs()) {
     if (job->state == JOB_PENDING) pending += job->array ? job->array->waiting.size() : 1;
+    running += job->holds_nodes();
   }
   reply.set_jobs_pending(pending);
-  reply.set_jobs_running(running_jobs());
+  reply.set_jobs_running(running);
   reply.set_wake_ups(loop_.wake_ups());
   std::ifstream statm("/proc/self/statm");
   uint64_t size = 0, resident = 0;

@@ -3,11 +3,12 @@
 #include <memory>
 #include <optional>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
+#include <vector>
 
 #include "api/job_filter.pb.h"
 #include "api/jobs.pb.h"
+#include "engine/embedded/answers/job_walk.h"
 #include "engine/embedded/answers/listing_in_pieces.h"
 #include "engine/embedded/answers/long_queries.h"
 #include "engine/embedded/answers/stored_jobs.h"
@@ -32,7 +33,7 @@ class JobListing final : public ListingInPieces {
       : ListingInPieces(answer),
         core_(core),
         queries_(queries),
-        walk_(core.state),
+        walk_(core.state, request.filter()),
         filter_(request.filter()),
         matcher_(filter_, viewer),
         asker_(viewer.uid),
@@ -82,7 +83,7 @@ class JobListing final : public ListingInPieces {
   void show(const Job& job) {
     if (!job.committed || !matcher_.touches(job)) return;
     any_selected_ = any_ = true;
-    if (job.ended()) known_.insert(job.id);
+    if (job.ended()) known_.push_back(job.id);
     // Before its record is made: who asks for what runs does not pay for a long queue.
     if (!state_shown(job.state, job.completing)) return;
     JobRecord& record = *reply<api::JobsReply>().add_jobs();
@@ -102,7 +103,7 @@ class JobListing final : public ListingInPieces {
       reply<api::JobsReply>().mutable_jobs()->RemoveLast();
       return;
     }
-    known_.insert(job.id);
+    known_.push_back(job.id);
     // Older releases show it in accounting alone.
     if (record.has_spec() && core_.config.slurm_release < kSlurm26)
       record.mutable_spec()->clear_submit_line();
@@ -135,7 +136,8 @@ class JobListing final : public ListingInPieces {
     if (!chunk) return stop(chunk.error());
     for (store::AccountedJob& stored : *chunk) {
       JobRecord& record = stored.job.record;
-      if (known_.contains(record.job_id()) || !matcher_.selected(record)) continue;
+      if (std::binary_search(known_.begin(), known_.end(), record.job_id()) || !matcher_.selected(record))
+        continue;
       any_ = true;
       if (was_struck_out(record)) continue;
       *record.mutable_spec() = std::move(stored.spec);
@@ -169,8 +171,8 @@ class JobListing final : public ListingInPieces {
   bool is_to_forecast_ = false;
   std::shared_ptr<QueueForecast> forecast_;
   std::unordered_map<uint32_t, int64_t> expected_starts_;
-  std::unordered_set<uint32_t> known_;  // from memory: not searched in the store
-  bool any_selected_ = false;           // in memory
+  std::vector<uint32_t> known_;  // from memory, by their ids: not searched in the store
+  bool any_selected_ = false;    // in memory
   bool any_ = false;
   std::optional<StoredJobs> stored_;
 };

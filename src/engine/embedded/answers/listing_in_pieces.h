@@ -62,24 +62,4 @@ class ListingInPieces : public std::enable_shared_from_this<ListingInPieces> {
   size_t bytes_ = 0;
 };
 
-// Walks all jobs in memory by id, for a listing. Between two pieces it keeps its position, not a pointer.
-class JobWalk {
- public:
-  explicit JobWalk(const State& state) : jobs_(state.jobs()) {}
-  void begin_piece() {
-    at_ = next_id_ > kLastId ? jobs_.end() : jobs_.lower_bound(static_cast<uint32_t>(next_id_));
-  }
-  const Job* job() const { return at_ == jobs_.end() ? nullptr : at_->second.get(); }
-  void advance() {
-    next_id_ = uint64_t{at_->first} + 1;
-    ++at_;
-  }
-
- private:
-  static constexpr uint64_t kLastId = 0xffffffff;
-  const State::Jobs& jobs_;
-  State::Jobs::const_iterator at_ = jobs_.end();
-  uint64_t next_id_ = 0;
-};
-
 }  // namespace minke::engine

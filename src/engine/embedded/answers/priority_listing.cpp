@@ -5,6 +5,7 @@
 
 #include "api/job_filter.pb.h"
 #include "api/priorities.pb.h"
+#include "engine/embedded/answers/job_walk.h"
 #include "engine/embedded/answers/listing_in_pieces.h"
 #include "engine/embedded/answers/long_queries.h"
 #include "engine/embedded/core.h"
@@ -62,7 +63,7 @@ class PriorityListing final : public ListingInPieces {
   PriorityListing(Core& core, const api::QueryPrioritiesRequest& request, Viewer viewer, LongAnswer& answer)
       : ListingInPieces(answer, 10),
         core_(core),
-        walk_(core.state),
+        walk_(core.state, request.filter()),
         filter_(request.filter()),
         matcher_(filter_, viewer) {
     reply<api::PrioritiesReply>().set_multifactor(core.config.priority.multifactor);

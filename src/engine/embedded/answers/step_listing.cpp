@@ -9,6 +9,7 @@
 #include "api/job_filter.pb.h"
 #include "api/step_usage.pb.h"
 #include "api/steps.pb.h"
+#include "engine/embedded/answers/job_walk.h"
 #include "engine/embedded/answers/listing_in_pieces.h"
 #include "engine/embedded/answers/long_queries.h"
 #include "engine/embedded/core.h"
@@ -56,7 +57,7 @@ class StepWalk : public ListingInPieces {
       : ListingInPieces(answer, kJobsAtOnce),
         core_(core),
         queries_(queries),
-        walk_(core.state),
+        walk_(core.state, filter),
         filter_(filter),
         matcher_(filter_, viewer) {}
 

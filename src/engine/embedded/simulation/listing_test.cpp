@@ -1,7 +1,9 @@
 // Lists that are made in pieces: each record comes once, in messages of some hundred records.
 #include "engine/embedded/answers/listing_in_pieces.h"
 
+#include <random>
 #include <set>
+#include <vector>
 
 #include "api/accounting.pb.h"
 #include "api/explanation.pb.h"
@@ -10,7 +12,9 @@
 #include "api/priorities.pb.h"
 #include "api/step_usage.pb.h"
 #include "api/steps.pb.h"
+#include "engine/embedded/answers/job_walk.h"
 #include "engine/embedded/simulation/request_test.h"
+#include "engine/embedded/state/job_matcher.h"
 #include "model/cluster.pb.h"
 #include "model/error.h"
 #include "model/step_record.pb.h"
@@ -132,6 +136,44 @@ TEST_F(Listing, StepsAreOfTheJobsThatAreNamed) {
   const rpc::AnswerEnvelope all = merged(message);
   ASSERT_EQ(all.read<api::StepsReply>().steps_size(), 1);
   EXPECT_EQ(all.read<api::StepsReply>().steps(0).job_id(), second);
+}
+
+TEST_F(Listing, AWalkToNamedJobsMissesNone) {
+  std::mt19937 random(7);
+  for (int i = 0; i < 20; ++i) {
+    submit(kAlice);
+    submit(kBob, [](JobSpec& spec) { spec.mutable_array()->add_ranges()->set_last(5); });
+    rpc::RequestEnvelope message = submission();
+    api::SubmitRequest& request = message.body<api::SubmitRequest>();
+    for (int component = 0; component < 2; ++component)
+      *request.add_het_components() = model::JobSpec(request.spec());
+    ask(kAlice, message);
+  }
+  const State& jobs = core().state;
+  std::vector<uint32_t> ids;
+  for (const auto& [id, job] : jobs.jobs()) ids.push_back(id);
+  ASSERT_GT(ids.size(), 60u);
+  for (size_t i = 3; i < ids.size(); i += 7) ask(kRoot, cancel(ids[i]));
+  for (int round = 0; round < 300; ++round) {
+    api::JobFilter filter;
+    for (uint32_t named = random() % 8 + 1; named > 0; --named) {
+      api::JobSelector& selector = *filter.add_jobs();
+      selector.set_job_id(ids[random() % ids.size()] + (random() % 20 == 0 ? 1000000 : 0));
+      if (random() % 4 == 0) selector.add_tasks()->set_last(random() % 6);
+      if (random() % 4 == 0) selector.set_het_offset(random() % 3);
+    }
+    const JobMatcher matcher(filter, {});
+    std::vector<uint32_t> all, found;
+    for (const auto& [id, job] : jobs.jobs())
+      if (matcher.touches(*job)) all.push_back(id);
+    JobWalk walk(jobs, filter);
+    for (walk.begin_piece(); walk.job() != nullptr;) {
+      if (matcher.touches(*walk.job())) found.push_back(walk.job()->id);
+      walk.advance();
+      if (random() % 3 == 0) walk.begin_piece();
+    }
+    EXPECT_EQ(found, all) << filter.ShortDebugString();
+  }
 }
 
 TEST_F(Listing, NodesShowWhatTheirJobsHold) {

@@ -20,6 +20,11 @@ Job* State::find(uint32_t job_id) {
   return found == jobs_.end() ? nullptr : found->second.get();
 }
 
+const Job* State::find(uint32_t job_id) const {
+  const auto found = jobs_.find(job_id);
+  return found == jobs_.end() ? nullptr : found->second.get();
+}
+
 void State::enter(ArrayGroup& group, const Job& job) {
   group.jobs.insert(job.id);
   if (job.array) {
@@ -70,6 +75,11 @@ std::vector<Job*> State::components(const Job& job) {
 }
 
 ArrayGroup* State::find_array(uint32_t array_job_id) {
+  const auto found = arrays_.find(array_job_id);
+  return found == arrays_.end() ? nullptr : &found->second;
+}
+
+const ArrayGroup* State::find_array(uint32_t array_job_id) const {
   const auto found = arrays_.find(array_job_id);
   return found == arrays_.end() ? nullptr : &found->second;
 }

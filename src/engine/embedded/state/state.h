@@ -46,6 +46,7 @@ class State {
   using Jobs = std::map<uint32_t, std::unique_ptr<Job>>;
 
   Job* find(uint32_t job_id);
+  const Job* find(uint32_t job_id) const;
   const Jobs& jobs() const { return jobs_; }
   Job& add(std::unique_ptr<Job> job);
   void remove(uint32_t job_id);
@@ -59,6 +60,7 @@ class State {
   std::vector<Job*> components(const Job& job);
 
   ArrayGroup* find_array(uint32_t array_job_id);
+  const ArrayGroup* find_array(uint32_t array_job_id) const;
   void set_throttle(uint32_t array_job_id, uint32_t max_running);
   // The record of task `index`: its own, or that of the waiting tasks; null if there is none.
   Job* find_task(uint32_t array_job_id, uint32_t index);
