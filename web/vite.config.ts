@@ -6,26 +6,30 @@ import { defineConfig, type Plugin } from "vite";
 // page's file.
 const shared = {
   start: /\/src\/(main|early|pages|addresses)\.ts$|vite\/preload-helper/,
-  frame: /\/node_modules\/(svelte|esm-env|clsx)\/|\/src\/(?!terminal)[^/]+\.ts$|\/src\/(App|parts\/(Events|Footprint|Graph|JobTable|Meter|Reservations|State|Timeline|UseTable|Worst))\.svelte$/,
+  frame: /\/node_modules\/(svelte|esm-env|clsx)\/|\/src\/(?!terminal)[^/]+\.ts$|\/src\/(App|parts\/(Events|Footprint|Graph|JobTable|Meter|Missing|Reservations|State|Timeline|UseTable|Worst))\.svelte$/,
 };
 
-// The browser fetches the frame beside the first line of the program, not after it.
-function preloadFrame(): Plugin {
+// The browser fetches the frame beside the first line of the program, not after it; and begins with that line when it is
+// there, not when the page could be drawn.
+function beginSoon(): Plugin {
   return {
-    name: "preload-frame",
+    name: "begin-soon",
     transformIndexHtml: {
       order: "post",
-      handler(_, { bundle, path }) {
+      handler(html, { bundle, path }) {
         const file = Object.keys(bundle ?? {}).find((name) => /\/frame-[^/]*\.js$/.test(name));
-        if (!file || path !== "/index.html") return [];
-        return [{ tag: "link", attrs: { rel: "modulepreload", crossorigin: true, href: `/${file}` }, injectTo: "head" }];
+        if (!file || path !== "/index.html") return html;
+        return {
+          html: html.replace('<script type="module"', '<script type="module" async'),
+          tags: [{ tag: "link", attrs: { rel: "modulepreload", crossorigin: true, href: `/${file}` }, injectTo: "head" }],
+        };
       },
     },
   };
 }
 
 export default defineConfig({
-  plugins: [svelte(), preloadFrame()],
+  plugins: [svelte(), beginSoon()],
   build: {
     target: "es2022", modulePreload: { polyfill: false }, assetsInlineLimit: 0, chunkSizeWarningLimit: 350,
     // The terminal's page is its own: its job serves it.

@@ -2,4 +2,9 @@
 import { mount } from "svelte";
 import App from "./App.svelte";
 
-mount(App, { target: document.getElementById("app")! });
+function draw() {
+  mount(App, { target: document.getElementById("app")! });
+}
+
+if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", draw);
+else draw();

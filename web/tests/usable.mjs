@@ -1,5 +1,6 @@
-// How long until pages are usable: until what they are about is shown, from the click on their address on. It prints
-// milliseconds by page as one line of JSON.
+// How long until pages are usable: until what they are about is shown, from the click on their address on, in a page of the
+// portal. "arrival" is the last of them from elsewhere: the browser then starts a process of its own for the portal, whose
+// pages share none with others (Cross-Origin-Opener-Policy). It prints milliseconds by page as one line of JSON.
 //
 //   node usable.mjs URL REPEATS PAGES
 //
@@ -14,15 +15,19 @@ page.setDefaultTimeout(120000);
 await page.goto(url);
 await page.waitForSelector("h1");
 const times = {};
-for (const [name, [path, there]] of Object.entries(JSON.parse(pages))) {
+async function measure(name, from, path, there) {
   times[name] = [];
   for (let i = 0; i < Number(repeats); ++i) {
-    await page.goto("about:blank");
+    await page.goto(from);
+    if (from !== elsewhere) await page.waitForSelector("h1");
     const begin = performance.now();
     await page.goto(origin + path, { waitUntil: "commit" });
     await page.waitForSelector(there);
     times[name].push(Math.round(performance.now() - begin));
   }
 }
+const elsewhere = "about:blank", all = Object.entries(JSON.parse(pages));
+for (const [name, [path, there]] of all) await measure(name, `${origin}/sessions`, path, there);
+await measure("arrival", elsewhere, ...all.at(-1)[1]);
 console.log(JSON.stringify(times));
 await browser.close();
