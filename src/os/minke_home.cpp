@@ -26,14 +26,24 @@ std::string user_home() {
   return entry == nullptr ? "/" : entry->pw_dir;
 }
 
+// A directory that nobody but root may write to.
+bool is_roots_alone(const std::string& path) {
+  struct stat directory {};
+  return ::lstat(path.c_str(), &directory) == 0 && S_ISDIR(directory.st_mode) && directory.st_uid == 0 &&
+         (directory.st_mode & 0022) == 0;
+}
+
 }  // namespace
 
 bool is_shared(const std::string& home) {
-  struct stat directory {};
   struct stat mark {};
-  return ::lstat(home.c_str(), &directory) == 0 && S_ISDIR(directory.st_mode) && directory.st_uid == 0 &&
-         (directory.st_mode & 0022) == 0 && ::lstat((home + "/shared").c_str(), &mark) == 0 &&
-         S_ISREG(mark.st_mode) && mark.st_uid == 0;
+  return is_roots_alone(home) && ::lstat((home + "/shared").c_str(), &mark) == 0 && S_ISREG(mark.st_mode) &&
+         mark.st_uid == 0;
+}
+
+std::string site_home() {
+  const std::string given = from_environment("MINKE_HOME");
+  return !given.empty() && is_roots_alone(given) ? given : kSharedHome;
 }
 
 Status mark_shared(const std::string& home) {

@@ -27,6 +27,11 @@ Result<std::string> minke_home();
 // Returns where that is, or would be. Makes nothing, and does not look whose it is.
 std::string minke_home_path();
 
+// Returns the directory for what is the whole machine's, with a cluster of Minke's or without: $MINKE_HOME if
+// it is root's and nobody else may write to it, else kSharedHome. It need not be there, nor be marked as
+// shared.
+std::string site_home();
+
 // Returns $MINKE_CONFIG, or the home's minke.toml (kSharedHome: kSharedConfiguration) if it exists, or empty.
 std::string configuration_path(const std::string& home);
 

@@ -7,16 +7,15 @@
 
 #include "api/accounting.pb.h"
 #include "api/accounts.pb.h"
-#include "config/portal_settings.h"
 #include "engine/engine.h"
 #include "engine/fetch.h"
 #include "helpers/usage_of_year.h"
 #include "model/accounts.pb.h"
-#include "os/minke_home.h"
 #include "portal/desk.h"
 #include "portal/ended_jobs.h"
 #include "portal/job_json.h"
 #include "portal/page_answers.h"
+#include "portal/site.h"
 #include "text/number.h"
 #include "text/printable.h"
 #include "view/level_history.h"
@@ -79,8 +78,7 @@ Result<Reply> waste_page(Call& call) {
   query.set_brief(true);
   if (call.has("account")) query.mutable_filter()->add_accounts(call.text("account"));
   if (call.has("user")) ask_for_user(call.text("user") == "me" ? call.desk.user() : call.text("user"), query);
-  const config::PortalSettings settings =
-      config::load_portal_settings(os::configuration_path(os::minke_home_path()));
+  const config::PortalSettings settings = site_settings();
   view::WasteTally tally(since, asked_at, settings.costs);
   const Status read = for_each_since(call, query, [&](const api::AccountedJob& one) { tally.add(one); });
   if (!read) return failure(read.error());

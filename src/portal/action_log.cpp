@@ -94,10 +94,6 @@ std::vector<LoggedAction> actions_logged(size_t most) {
   return all;
 }
 
-std::string shared_log_file(const std::string& home) {
-  return home + "/portal.log";
-}
-
 os::UniqueFd open_shared_log(const std::string& file, gid_t readers) {
   os::UniqueFd log(::open(file.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!log) return log;

@@ -30,8 +30,6 @@ void log_action(const LoggedAction& action);
 // The newest first, at most so many.
 std::vector<LoggedAction> actions_logged(size_t most);
 
-// The file of a shared cluster's portal, below the cluster's home.
-std::string shared_log_file(const std::string& home);
 // For root: makes it if need be, for the members of `readers` to read (-1: for root alone). None: it cannot
 // be.
 os::UniqueFd open_shared_log(const std::string& file, gid_t readers);

@@ -32,6 +32,7 @@
 #include "portal/job_json.h"
 #include "portal/node_events.h"
 #include "portal/page_answers.h"
+#include "portal/site.h"
 #include "text/job_id.h"
 #include "text/number.h"
 #include "text/printable.h"
@@ -160,12 +161,10 @@ Json done_json(int64_t time, const std::string& user, std::string_view what, con
           {"job_id", job_id}};
 }
 
-// One's own, and, as the operators of a shared cluster may know it, what others changed at its portal.
+// One's own, and, for operators, who may read it, what others changed at the shared portal.
 std::vector<LoggedAction> portal_actions() {
   constexpr int64_t kOfOneRequest = 2;  // s between the two logs that have it
-  const std::string home = os::minke_home_path();
-  std::vector<LoggedAction> all;
-  if (os::is_shared(home)) all = shared_actions_logged(shared_log_file(home), kMostRows);
+  std::vector<LoggedAction> all = shared_actions_logged(shared_log_file(), kMostRows);
   const size_t shared = all.size();
   for (LoggedAction& own : actions_logged(kMostRows)) {
     const bool is_there =

@@ -6,8 +6,7 @@
 #include <map>
 #include <memory>
 
-#include "config/portal_settings.h"
-#include "os/minke_home.h"
+#include "portal/site.h"
 
 namespace minke::portal {
 namespace {
@@ -41,8 +40,7 @@ AppKinds all_apps() {
     app->script = one.script;
     found[one.name] = std::move(*app);
   }
-  const std::string site =
-      config::load_portal_settings(os::configuration_path(os::minke_home_path())).app_directory;
+  const std::string site = site_settings().app_directory;
   for (const std::string& directory : {site, own_directory()}) {
     if (directory.empty()) continue;
     for (const std::string& name : names_in(directory)) {

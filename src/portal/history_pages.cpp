@@ -7,7 +7,6 @@
 
 #include "api/accounting.pb.h"
 #include "api/machine.pb.h"
-#include "config/portal_settings.h"
 #include "engine/end_clues.h"
 #include "engine/engine.h"
 #include "engine/fetch.h"
@@ -17,12 +16,12 @@
 #include "model/cluster.pb.h"
 #include "model/job_record.pb.h"
 #include "model/job_state.pb.h"
-#include "os/minke_home.h"
 #include "portal/desk.h"
 #include "portal/ended_jobs.h"
 #include "portal/found_job.h"
 #include "portal/job_json.h"
 #include "portal/page_answers.h"
+#include "portal/site.h"
 #include "text/job_id.h"
 #include "text/printable.h"
 #include "view/footprint.h"
@@ -38,10 +37,6 @@ namespace {
 constexpr int64_t kDay = 86400;
 constexpr size_t kMostFailures = 20, kMostCounted = 1000;
 constexpr size_t kMostBars = 2000;
-
-config::PortalSettings settings_of_site() {
-  return config::load_portal_settings(os::configuration_path(os::minke_home_path()));
-}
 
 std::string user_of(const Call& call) {
   const std::string user = call.text("user");
@@ -147,7 +142,7 @@ std::pair<int64_t, int64_t> held_of(const model::JobRecord& job, const std::stri
 
 Result<Reply> footprint_page(Call& call) {
   const int64_t asked_at = std::time(nullptr), since = asked_at - call.number("days", 30) * kDay;
-  const config::PortalSettings settings = settings_of_site();
+  const config::PortalSettings settings = site_settings();
   api::QueryAccountingRequest query;
   ask_for_user(user_of(call), query);
   query.mutable_filter()->set_all_states(true);
@@ -262,7 +257,7 @@ Result<Reply> waits_page(Call& call) {
 Result<Reply> show_messages(Call& call) {
   const int64_t now = std::time(nullptr);
   Json list = Json::array();
-  for (const std::string& message : settings_of_site().messages)
+  for (const std::string& message : site_settings().messages)
     list.push_back(message_json("site", "info", message));
   add_reservation_messages(call, now, list);
   add_storage_messages(list);
@@ -307,7 +302,7 @@ Result<Reply> show_footprint(Call& call) {
 Result<Reply> show_job_footprint(Call& call) {
   const auto found = find_job(call, true);
   if (!found) return failure(found.error());
-  const config::PortalSettings settings = settings_of_site();
+  const config::PortalSettings settings = site_settings();
   return json_reply(
       footprint_json(view::footprint_of(found->accounted, settings.costs, found->now), settings));
 }

@@ -3,12 +3,11 @@
 #include <set>
 
 #include "accounts/billing.h"
-#include "config/portal_settings.h"
 #include "engine/engine.h"
 #include "engine/fetch.h"
-#include "os/minke_home.h"
 #include "portal/job_json.h"
 #include "portal/page_answers.h"
+#include "portal/site.h"
 #include "text/duration.h"
 #include "text/memory.h"
 #include "text/number.h"
@@ -67,8 +66,7 @@ Result<Reply> show_price(Call& call) {
   const double hours = is_bounded ? *minutes / 60.0 : 0, gpu_hours = static_cast<double>(gpus->count) * hours;
   const auto rgu = accounts::rgu_of(gpus->type);
   const double gigabytes = static_cast<double>(*memory) / kMibOfGb;
-  const config::PortalSettings settings =
-      config::load_portal_settings(os::configuration_path(os::minke_home_path()));
+  const config::PortalSettings settings = site_settings();
   const double cost =
       gpus->count > 0 ? gpu_hours * settings.costs.gpu_hour : cores * hours * settings.costs.core_hour;
   return json_reply({{"core_hours", cores * hours},

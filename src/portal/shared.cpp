@@ -14,7 +14,6 @@
 #include <cerrno>
 #include <memory>
 
-#include "config/portal_settings.h"
 #include "os/confine_self.h"
 #include "os/fd.h"
 #include "os/files.h"
@@ -23,6 +22,7 @@
 #include "portal/action_log.h"
 #include "portal/door.h"
 #include "portal/front.h"
+#include "portal/site.h"
 #include "portal/tls.h"
 #include "text/number.h"
 #include "view/output.h"
@@ -82,14 +82,14 @@ uint16_t port_of(int listener) {
                                          : reinterpret_cast<sockaddr_in*>(&own)->sin_port);
 }
 
-// Of a shared cluster of Minke's. Without it there are the logs of each.
+// Without it there are the logs of each.
 os::UniqueFd action_log_for(const std::string& operators) {
-  const std::string home = os::minke_home_path();
-  if (!os::is_shared(home)) return {};
+  constexpr mode_t kForPassage = 0711;
   const group* entry = operators.empty() ? nullptr : ::getgrnam(operators.c_str());
-  os::UniqueFd log =
-      open_shared_log(shared_log_file(home), entry == nullptr ? static_cast<gid_t>(-1) : entry->gr_gid);
-  if (!log) os::log_warning(shared_log_file(home) + " cannot be written: what people change is not logged");
+  os::UniqueFd log;
+  if (os::make_directories(os::site_home(), kForPassage))
+    log = open_shared_log(shared_log_file(), entry == nullptr ? static_cast<gid_t>(-1) : entry->gr_gid);
+  if (!log) os::log_warning(shared_log_file() + " cannot be written: what people change is not logged");
   return log;
 }
 
@@ -145,8 +145,7 @@ Status run_shared_portal(const SharedOptions& options) {
         "cookies",
         EINVAL);
   if (!apps_name.empty()) std::erase(names, apps_name);
-  const config::PortalSettings site =
-      config::load_portal_settings(os::configuration_path(os::minke_home_path()));
+  const config::PortalSettings site = site_settings();
   const bool is_public = site.is_public;
   const os::UniqueFd log = action_log_for(site.operators);
   const FrontOptions of_front{.names = std::move(names),
