@@ -91,8 +91,7 @@ class Shared:
         self.environment = plain_environment() | {"MINKE_HOME": str(self.home)}
         self.root = self.environment | {"MINKE_CONFIG": str(config)}
         self.prepare()
-        self.minke("up", "--shared")
-        self.environment["PATH"] = f"{self.home}/bin:" + self.environment["PATH"]
+        self.start()
         users = self.directory / "users"
         users.mkdir(mode=0o755)
         self.alice, self.bob = self.user(users, "alice"), self.user(users, "bob")
@@ -100,6 +99,13 @@ class Shared:
 
     def prepare(self) -> None:
         """What is to be there before it starts."""
+
+    def start(self) -> None:
+        self.minke("up", "--shared")
+        self.environment["PATH"] = f"{self.home}/bin:" + self.environment["PATH"]
+
+    def stop(self) -> None:
+        self.minke("down", "--cancel-jobs")
 
     def user(self, directory, name: str, *groups: str) -> User:
         account = f"mk{name}{os.getpid()}{next(NAMES)}"
@@ -122,7 +128,7 @@ class Shared:
         return int((self.home / f"{name}.pid").read_text())
 
     def close(self):
-        self.minke("down", "--cancel-jobs")
+        self.stop()
         for account in self.accounts:
             subprocess.run(["pkill", "-KILL", "-U", str(pwd.getpwnam(account).pw_uid)], check=False)
             poll(lambda: subprocess.run(["userdel", "-f", account], capture_output=True).returncode == 0, 10,

@@ -12,7 +12,8 @@ import subprocess
 
 import pytest
 
-from cluster import PATIENCE, ROOT, poll
+from cluster import PATIENCE, ROOT, LoopbackSlurm, poll
+from peers.slurm import missing_program
 from shared import NEEDS_ROOT, Shared, passable_directory
 from web_socket import WebSocket
 
@@ -193,6 +194,47 @@ def test_operators_see_what_others_changed(shared, portal):
     log = shared.home / "portal.log"
     assert (log.stat().st_uid, log.stat().st_gid, log.stat().st_mode & 0o777) == (0, shared.otto.groups[0], 0o640)
     assert shared.alice.run("cat", log).returncode != 0 and shared.alice.name in shared.otto.run("cat", log, check=0).stdout
+
+
+class OnSlurm(Shared):
+    """A real Slurm serves the users instead. Of Minke's there is what a site says."""
+
+    def start(self):
+        self.slurm = LoopbackSlurm(cpus=2).__enter__()
+        self.slurm.directory.chmod(0o755)
+        self.home.mkdir(mode=0o755)
+        (self.home / "minke.toml").write_text(f'operators = "{self.group}"\n[cluster]\nengine = "slurm"\n[portal]\nmessages = ["Maintenance"]\n')
+        del self.root["MINKE_CONFIG"]
+        for environment in (self.root, self.environment):
+            environment["SLURM_CONF"] = self.slurm.environment["SLURM_CONF"]
+
+    def stop(self):
+        self.slurm.command("scancel", "--state=RUNNING", "--state=PENDING")
+        self.slurm.__exit__(None, None, None)
+
+
+@pytest.mark.skipif(missing_program() is not None, reason=f"{missing_program()} is not installed")
+def test_on_a_slurm_operators_see_what_others_changed():
+    site = OnSlurm()
+    try:
+        portal = SharedPortal(site)
+        alice, bob, otto = (portal.log_in(one) for one in (site.alice, site.bob, site.otto))
+        assert [one["text"] for one in alice.ask("/api/v1/messages")["messages"]] == ["Maintenance"]
+        script = f"#!/bin/bash\n#SBATCH --output=/dev/null --chdir={site.alice.work}\nexec sleep 600\n"
+        job = alice.ask("/api/v1/jobs", "POST", {"script": script, "options": ["--time=5"]})["job_id"]
+        home = alice.ask("/api/v1/home")  # this Slurm has no slurmdbd
+        assert [one["job_id"] for one in home["running"] + home["waiting"]] == [job]
+        assert "accounting storage" in home["problem"] and home["ended"] == []
+        assert "accounting storage" in otto.ask("/api/v1/log")["problem"]
+        alice.ask(f"/api/v1/jobs/{job}/cancel", "POST")
+        told = {one: [(line["user"], line["to"]) for line in visitor.ask("/api/v1/log")["lines"] if line["what"] == "portal"]
+                for one, visitor in (("bob", bob), ("otto", otto))}
+        assert (site.alice.name, f"POST /api/v1/jobs/{job}/cancel") in told["otto"] and told["bob"] == []
+        log = site.home / "portal.log"
+        assert (log.stat().st_uid, log.stat().st_gid, log.stat().st_mode & 0o777) == (0, site.otto.groups[0], 0o640)
+        portal.close()
+    finally:
+        site.close()
 
 
 def test_the_front_has_no_rights(shared, portal):

@@ -257,8 +257,10 @@ Result<Reply> list_node_events(Call& call) {
                                 events.push_back(failed_node_json(one.job()));
                                 return true;
                               });
-  if (!read) return failure(read.error());
-  return json_reply({{"now", now}, {"more", !read->is_all}, {"events", std::move(events)}});
+  return json_reply({{"now", now},
+                     {"more", read && !read->is_all},
+                     {"events", std::move(events)},
+                     {"problem", problem_of(read)}});
 }
 
 Result<Reply> list_limits(Call& call) {
@@ -301,8 +303,8 @@ Result<Reply> list_notes(Call& call) {
         notes.push_back(note_json(one.user().empty() ? "account" : "user",
                                   one.user().empty() ? one.account() : one.user() + " " + one.account(),
                                   one.comment()));
-  if (const Status added = add_job_notes(call, notes); !added) return failure(added.error());
-  return json_reply({{"notes", std::move(notes)}});
+  const Status added = add_job_notes(call, notes);
+  return json_reply({{"notes", std::move(notes)}, {"problem", problem_of(added)}});
 }
 
 Result<Reply> write_note(Call& call) {
@@ -324,12 +326,13 @@ Result<Reply> show_log(Call& call) {
   for (const LoggedAction& one : portal_actions())
     if (one.time >= since)
       lines.push_back(done_json(one.time, one.user, "portal", one.what, std::to_string(one.status), 0));
-  if (const Status added = add_recorded(call, since, lines); !added) return failure(added.error());
+  const Status added = add_recorded(call, since, lines);
   std::stable_sort(lines.begin(), lines.end(), [](const Json& a, const Json& b) {
     return a["time"].get<int64_t>() > b["time"].get<int64_t>();
   });
   if (lines.size() > kMostRows) lines.erase(lines.begin() + static_cast<ptrdiff_t>(kMostRows), lines.end());
-  return json_reply({{"now", now}, {"since", since}, {"lines", std::move(lines)}});
+  return json_reply(
+      {{"now", now}, {"since", since}, {"lines", std::move(lines)}, {"problem", problem_of(added)}});
 }
 
 }  // namespace minke::portal

@@ -205,8 +205,9 @@ Json shares_json(engine::Engine& cluster, const std::string& user) {
 using Ordered = std::vector<const model::JobRecord*>;
 constexpr size_t kMostRows = 50;  // of a list on the home page, which names how many more there are
 
-// The rows of the first jobs of `all`, whose records are asked for again: with the forecast of each start.
-Result<Json> rows_with_forecast(Call& call, Ordered all) {
+// The rows of the first jobs of `all`, whose records are asked for again: of those that wait, with the
+// forecast of each start.
+Result<Json> rows_of_first(Call& call, Ordered all, bool is_waiting) {
   const auto first = all.begin() + static_cast<ptrdiff_t>(std::min(kMostRows, all.size()));
   std::partial_sort(all.begin(), first, all.end(), [](auto* a, auto* b) {
     return a->priority() != b->priority() ? a->priority() > b->priority() : a->job_id() < b->job_id();
@@ -216,7 +217,7 @@ Result<Json> rows_with_forecast(Call& call, Ordered all) {
   if (all.empty()) return rows;
   api::JobFilter filter;
   for (const model::JobRecord* job : all) filter.add_jobs()->set_job_id(job->job_id());
-  const auto fetched = engine::fetch_jobs(call.cluster, std::move(filter), true);
+  const auto fetched = engine::fetch_jobs(call.cluster, std::move(filter), is_waiting);
   if (!fetched) return failure(fetched.error());
   // Of an array's number all tasks come.
   Ordered jobs;
@@ -232,7 +233,7 @@ Result<Json> rows_with_forecast(Call& call, Ordered all) {
 }
 
 // What of one's own has ended since then, the newest first. No more are counted than a person reads.
-Status add_ended(Call& call, int64_t since, int64_t now, Json& value) {
+void add_ended(Call& call, int64_t since, int64_t now, Json& value) {
   constexpr size_t kMostCounted = 1000;
   api::QueryAccountingRequest query;
   query.mutable_filter()->add_uids(call.desk.uid());
@@ -244,11 +245,10 @@ Status add_ended(Call& call, int64_t since, int64_t now, Json& value) {
     if (++count <= kMostRows) rows.push_back(job_row(one.job(), now));
     return true;
   });
-  if (!read) return failure(read.error());
   value["ended"] = std::move(rows);
   value["ended_count"] = count;
-  value["ended_more"] = !read->is_all;
-  return {};
+  value["ended_more"] = read && !read->is_all;
+  value["problem"] = problem_of(read);
 }
 
 Result<Reply> show_home(Call& call) {
@@ -261,9 +261,9 @@ Result<Reply> show_home(Call& call) {
     if (job->uid() != call.desk.uid() || view::is_finished(job->state())) continue;
     (job->state() == model::JOB_PENDING ? waiting : running).push_back(job);
   }
-  auto running_rows = rows_with_forecast(call, running);
+  auto running_rows = rows_of_first(call, running, false);
   if (!running_rows) return failure(running_rows.error());
-  auto waiting_rows = rows_with_forecast(call, waiting);
+  auto waiting_rows = rows_of_first(call, waiting, true);
   if (!waiting_rows) return failure(waiting_rows.error());
   Json value = {{"now", now},
                 {"user", call.desk.user()},
@@ -272,7 +272,7 @@ Result<Reply> show_home(Call& call) {
                 {"running_count", running.size()},
                 {"waiting_count", waiting.size()}};
   const int64_t since = call.has("since") ? std::max(call.number("since"), now - 30 * kDay) : now - kDay;
-  if (const Status added = add_ended(call, since, now, value); !added) return failure(added.error());
+  add_ended(call, since, now, value);
   value["shares"] = shares_json(call.cluster, call.desk.user());
   return json_reply(value);
 }

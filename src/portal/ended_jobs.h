@@ -35,6 +35,13 @@ struct HowFar {
 Result<ReadBack> read_back(engine::Engine& cluster, api::QueryAccountingRequest query, const HowFar& far,
                            const std::function<bool(const api::AccountedJob&)>& take);
 
+// What a page says where its part of the record could not be read: the error's words, or nothing. The rest of
+// the page is shown: a Slurm may have no slurmdbd, or one that does not answer.
+template <typename Answer>
+std::string problem_of(const Answer& answer) {
+  return answer ? std::string() : answer.error().message;
+}
+
 // All that ended at `query.from` or later, and all that runs now; not what waits.
 Status for_each_since(Call& call, const api::QueryAccountingRequest& query,
                       const std::function<void(const api::AccountedJob&)>& take);

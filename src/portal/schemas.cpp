@@ -214,6 +214,7 @@ constexpr SchemaField kFields[] = {
     {"home", "ended_count", "integer"},
     {"home", "ended_more", "boolean"},
     {"home", "ended", "list of job"},
+    {"home", "problem", "text"},
     {"home", "shares", "list of share"},
     {"share", "account", "text"},
     {"share", "user", "text"},

@@ -67,6 +67,7 @@ export const texts = {
   "share.shares": ["Shares", "Parts"],
   "nothing.runs": ["Nothing of yours runs.", "Aucune de vos tâches n’est en cours."],
   "nothing.waits": ["Nothing of yours waits.", "Aucune de vos tâches n’attend."],
+  "record.problem": ["What has ended is not known here:", "Ce qui est terminé n’est pas connu ici :"],
   "nothing.ended": ["Nothing ended.", "Aucune tâche terminée."],
   "and.more": ["and {0} more", "et {0} de plus"],
   "expected": ["Expected start", "Début prévu"],
