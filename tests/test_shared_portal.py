@@ -26,14 +26,15 @@ SERVICE = "auth required {module}\naccount required {module}\n"
 class SharedPortal:
     """`minke portal --shared`, with a PAM that asks for the password `right` and the code `42`."""
 
-    def __init__(self, shared, *options, scheme="http"):
+    def __init__(self, shared, *options, scheme="http", place=":"):
+        """`place`: what else the shell `sh` does to that view; "$1" is the cluster's directory."""
         self.shared, self.scheme, self.address = shared, scheme, "127.0.0.1"
         module = shared.directory / "pam_two_questions.so"
         if not module.exists():
             subprocess.run(["gcc", "-shared", "-fPIC", "-o", module, ROOT / "tests/pam_two_questions.c"], check=True)
             (shared.directory / "service").write_text(SERVICE.format(module=module))
         # In a view of the files of its own: nothing of this machine's PAM is touched.
-        begin = 'mount -t tmpfs none /etc/pam.d && cp "$1/service" /etc/pam.d/minke-portal && shift && exec "$@"'
+        begin = place + ' && mount -t tmpfs none /etc/pam.d && cp "$1/service" /etc/pam.d/minke-portal && shift && exec "$@"'
         self.process = subprocess.Popen(
             ["unshare", "--mount", "sh", "-c", begin, "sh", shared.directory, shared.program, "portal", "--shared", "--port", "0",
              *(options or ["--plain"])], env=shared.root | {"MINKE_SHARED": "1"}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -197,16 +198,19 @@ def test_operators_see_what_others_changed(shared, portal):
 
 
 class OnSlurm(Shared):
-    """A real Slurm serves the users instead. Of Minke's there is what a site says."""
+    """A real Slurm serves the users instead. Of Minke's there is what a site says in /etc/minke.toml."""
+    PLACE = """umask 077 && mkdir "$1/layer" && mount -t tmpfs none "$1/layer" && mkdir -m 755 "$1/layer/etc" "$1/layer/work" &&
+        cp "$1/site.toml" "$1/layer/etc/minke.toml" && chmod 644 "$1/layer/etc/minke.toml" && mount -t tmpfs -o mode=755 none /var/lib &&
+        mount -t overlay overlay -o "lowerdir=/etc,upperdir=$1/layer/etc,workdir=$1/layer/work" /etc"""
 
     def start(self):
         self.slurm = LoopbackSlurm(cpus=2).__enter__()
         self.slurm.directory.chmod(0o755)
-        self.home.mkdir(mode=0o755)
-        (self.home / "minke.toml").write_text(f'operators = "{self.group}"\n[cluster]\nengine = "slurm"\n[portal]\nmessages = ["Maintenance"]\n')
-        del self.root["MINKE_CONFIG"]
+        (self.directory / "site.toml").write_text(f'operators = "{self.group}"\n[portal]\nmessages = ["Maintenance"]\n')
         for environment in (self.root, self.environment):
             environment["SLURM_CONF"] = self.slurm.environment["SLURM_CONF"]
+            environment.pop("MINKE_CONFIG", None)
+            environment.pop("MINKE_HOME")
 
     def stop(self):
         self.slurm.command("scancel", "--state=RUNNING", "--state=PENDING")
@@ -217,7 +221,7 @@ class OnSlurm(Shared):
 def test_on_a_slurm_operators_see_what_others_changed():
     site = OnSlurm()
     try:
-        portal = SharedPortal(site)
+        portal = SharedPortal(site, place=site.PLACE)
         alice, bob, otto = (portal.log_in(one) for one in (site.alice, site.bob, site.otto))
         assert [one["text"] for one in alice.ask("/api/v1/messages")["messages"]] == ["Maintenance"]
         script = f"#!/bin/bash\n#SBATCH --output=/dev/null --chdir={site.alice.work}\nexec sleep 600\n"
@@ -230,8 +234,8 @@ def test_on_a_slurm_operators_see_what_others_changed():
         told = {one: [(line["user"], line["to"]) for line in visitor.ask("/api/v1/log")["lines"] if line["what"] == "portal"]
                 for one, visitor in (("bob", bob), ("otto", otto))}
         assert (site.alice.name, f"POST /api/v1/jobs/{job}/cancel") in told["otto"] and told["bob"] == []
-        log = site.home / "portal.log"
-        assert (log.stat().st_uid, log.stat().st_gid, log.stat().st_mode & 0o777) == (0, site.otto.groups[0], 0o640)
+        log = pathlib.Path(f"/proc/{portal.process.pid}/root/var/lib/minke/portal.log").stat()
+        assert (log.st_uid, log.st_gid, log.st_mode & 0o777) == (0, site.otto.groups[0], 0o640)
         portal.close()
     finally:
         site.close()

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -85,10 +86,12 @@ uint16_t port_of(int listener) {
 // Without it there are the logs of each.
 os::UniqueFd action_log_for(const std::string& operators) {
   constexpr mode_t kForPassage = 0711;
+  const std::string home = os::site_home();
+  if (::access(home.c_str(), F_OK) != 0 && os::make_directories(home, kForPassage))
+    ::chmod(home.c_str(), kForPassage);  // whatever the umask
   const group* entry = operators.empty() ? nullptr : ::getgrnam(operators.c_str());
-  os::UniqueFd log;
-  if (os::make_directories(os::site_home(), kForPassage))
-    log = open_shared_log(shared_log_file(), entry == nullptr ? static_cast<gid_t>(-1) : entry->gr_gid);
+  os::UniqueFd log =
+      open_shared_log(shared_log_file(), entry == nullptr ? static_cast<gid_t>(-1) : entry->gr_gid);
   if (!log) os::log_warning(shared_log_file() + " cannot be written: what people change is not logged");
   return log;
 }
