@@ -35,6 +35,14 @@ def test_waiting_tasks_are_one_line(cluster):
     assert cluster.queue("-j", f"{job}_7", "-r") == [f"{job}_7 PENDING"]
 
 
+def test_states_alone_name_each_waiting_task(cluster):
+    """As in Slurm 24.11: without a step, without a throttle."""
+    job = cluster.submit("true", "--array=1-17:2%3", "--hold")
+    assert cluster.queue() == [f"{job}_[1-17:2%3] PENDING"]
+    assert cluster.queue("--only-job-state") == [f"{job}_[1,3,5,7,9,11,13,15,17] PENDING"]
+    assert cluster.run("squeue", "-h", "--only-job-state", "-O", "ArrayTaskID:40").stdout.split() == ["1,3,5,7,9,11,13,15,17"]
+
+
 def test_each_task_has_an_exit_code_of_its_own(cluster):
     job = cluster.submit("exit $SLURM_ARRAY_TASK_ID", "--array=0-3")
     cluster.wait_end(job)

@@ -199,9 +199,15 @@ std::string format_array_tasks(const model::ArraySpec& array, size_t max_length)
   std::string out;
   if (const auto whole = as_one_step(array)) {
     append_range(out, *whole);
-    append_throttle(out, array);
-    return out;
+  } else {
+    out = list_array_tasks(array, max_length);
   }
+  append_throttle(out, array);
+  return out;
+}
+
+std::string list_array_tasks(const model::ArraySpec& array, size_t max_length) {
+  std::string out;
   auto full = [&] { return max_length != 0 && out.size() >= max_length; };
   model::IndexRange run;  // of neighbours that are not written yet
   run.set_step(1);
@@ -226,7 +232,6 @@ std::string format_array_tasks(const model::ArraySpec& array, size_t max_length)
     out.resize(max_length > kDots.size() ? max_length - 1 - kDots.size() : 0);
     out += kDots;
   }
-  append_throttle(out, array);
   return out;
 }
 

@@ -35,6 +35,8 @@ std::string format_array_spec(const model::ArraySpec& array);
 // `max_length` characters or more is cut to fit with "..." at its end; 0: not cut. Then %N. Slurm's default
 // length (SLURM_BITSTR_LEN) is 64.
 std::string format_array_tasks(const model::ArraySpec& array, size_t max_length = 64);
+// The same list without a step and without %N, as squeue --only-job-state shows it: "0,2,4,6,8,10,12".
+std::string list_array_tasks(const model::ArraySpec& array, size_t max_length = 64);
 
 uint64_t count_indices(const model::ArraySpec& array);
 bool contains_index(const model::ArraySpec& array, uint32_t index);

@@ -4,6 +4,7 @@
 #include "model/job_spec.pb.h"
 #include "model/job_state.pb.h"
 #include "model/job_terms.pb.h"
+#include "text/array_spec.h"
 #include "text/hostlist.h"
 #include "text/number.h"
 #include "text/sluid.h"
@@ -80,10 +81,26 @@ void gres_request(const JobLine& line, const Context& context, std::string& out)
 void array_job_id(const JobLine& line, const Context&, std::string& out) {
   append_number(out, line.job->array_job_id() != 0 ? line.job->array_job_id() : line.job->job_id());
 }
+// Whether the line stands for waiting tasks, of which each is to be named.
+bool lists_each_task(const JobLine& line) {
+  return line.lists_each_task && !line.waiting_task && line.job->array_pending().ranges_size() > 0 &&
+         !line.job->has_array_task_id();
+}
 void array_task_id(const JobLine& line, const Context& context, std::string& out) {
+  if (lists_each_task(line)) {
+    out += text::list_array_tasks(line.job->array_pending(), context.task_list_limit);
+    return;
+  }
   append_task_ids(out, *line.job, waiting_task(line), context.task_list_limit);
 }
 void job_array_id(const JobLine& line, const Context& context, std::string& out) {
+  if (lists_each_task(line)) {
+    append_number(out, line.job->array_job_id());
+    out += "_[";
+    array_task_id(line, context, out);
+    out += ']';
+    return;
+  }
   append_job_id(out, *line.job, waiting_task(line), context.task_list_limit);
 }
 void batch_host(const JobLine& line, const Context&, std::string& out) {

@@ -23,6 +23,7 @@ struct JobLine {
   std::string_view partition;
   uint32_t partition_tier = 0;                          // its PriorityTier, of the lines of squeue --priority
   std::shared_ptr<const model::JobRecord> named_tasks;  // `job`, where it is a copy with some waiting tasks
+  bool lists_each_task = false;                         // of waiting tasks: "1,3,5,7,9,11", not "1-11:2%2"
 
   static JobLine of(const model::JobRecord& job) { return {&job, std::nullopt, job.partition(), 0, nullptr}; }
 };

@@ -128,6 +128,7 @@ void add_lines(const model::JobRecord& job, const SqueueOptions& options, std::v
   TaskSelection selection = select_tasks(job, options);
   if (!selection.named) return;
   JobLine line = JobLine::of(job);
+  line.lists_each_task = options.only_job_state;
   if (job.has_array_task_id()) {
     if (selection.selects(job.array_task_id())) add_per_partition(line, options, lines);
     return;
@@ -143,7 +144,9 @@ void add_lines(const model::JobRecord& job, const SqueueOptions& options, std::v
     for (uint64_t task = range.first(); task <= range.last(); task += std::max(1u, range.step()))
       if (selection.selects(static_cast<uint32_t>(task))) tasks.push_back(static_cast<uint32_t>(task));
   if (!options.array && tasks.size() > 1) {
-    add_per_partition(of_tasks(job, tasks), options, lines);
+    JobLine named = of_tasks(job, tasks);
+    named.lists_each_task = line.lists_each_task;
+    add_per_partition(named, options, lines);
     return;
   }
   for (const uint32_t task : tasks) {
