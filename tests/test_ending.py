@@ -238,6 +238,15 @@ def test_deadline(cluster):
     assert done.returncode == 1 and "Batch job submission failed: " in done.stderr
 
 
+def test_no_job_starts_in_the_last_minute_before_its_deadline(cluster):
+    """As in Slurm, where what has no time limit wants a minute."""
+    cluster.run("scontrol", "update", "partitionname=main", "defaulttime=none", check=0)
+    job = cluster.submit("touch started", "--deadline=now+40")
+    assert cluster.wait_state(job, "DEADLINE", seconds=20)["Reason"] == "DeadLine"
+    assert not (cluster.work / "started").exists()
+    cluster.wait_state(cluster.submit("true", "--deadline=now+600"), "COMPLETED")
+
+
 def test_scancel_ends_srun_as_slurm_does(cluster):
     step = cluster.start("srun", "sh", "-c", "touch up; exec sleep 600")
     poll((cluster.work / "up").exists)

@@ -34,7 +34,7 @@ int64_t warning_time(const Job& job) {
 int64_t Lifecycle::last_start(const Job& job) const {
   if (job.submission->deadline == 0) return 0;
   const JobSpec spec = job.submission->spec();
-  int64_t minutes = 0;
+  int64_t minutes = 1;  // what asks for no time has a minute at least, as in Slurm
   if (spec.time_min_minutes() != 0) {
     minutes = spec.time_min_minutes();
   } else if (job.time_limit_minutes != kUnlimited && spec.has_time_limit_minutes()) {

@@ -135,6 +135,11 @@ std::optional<model::StateReason> Scheduling::obstacle(Job& job) const {
     core_.lifecycle->set_alarm(job);
     return WAIT_TIME;
   }
+  // No job ends in less than a minute: its alarm ends it now.
+  if (const int64_t deadline = job.submission->deadline; deadline != 0 && core_.now() + 60 > deadline) {
+    core_.lifecycle->set_alarm(job);
+    return FAIL_DEADLINE;
+  }
   if (startable(job) == 0) return WAIT_ARRAY_TASK_LIMIT;
   if (std::string problem = core_.quotas->problem(job.uid, job.gid); !problem.empty()) {
     job.need_details().reason_detail = std::move(problem);
