@@ -123,6 +123,21 @@ def test_a_report_by_qos(cluster):
     assert re.fullmatch(r"[^|]*\|root\|normal\|\d+\|0", lines[5])
 
 
+def test_the_record_tells_files_as_they_were_asked_for(cluster):
+    plain = cluster.submit("true")
+    named = cluster.submit("true", "-o", "out-%j.%x", "-e", f"{cluster.work}/e-%5j", "-J", "na")
+    array = cluster.submit("true", "-a", "3")
+    for job in (plain, named, array):
+        cluster.wait_end(job)
+    work, ids = cluster.work, f"{plain},{named},{array}"
+    assert cluster.sacct("-X", "-j", ids, format="StdOut,StdErr,StdIn") == [
+        [f"{work}/slurm-%j.out", "", "/dev/null"], [f"{work}/out-%j.%x", f"{work}/e-%5j", "/dev/null"],
+        [f"{work}/slurm-%A_%a.out", "", "/dev/null"]]
+    assert cluster.sacct("-X", "-j", ids, "--expand-patterns", format="StdOut,StdErr,StdIn") == [
+        [f"{work}/slurm-{plain}.out", "", "/dev/null"], [f"{work}/out-{named}.na", f"{work}/e-{named:05}", "/dev/null"],
+        [f"{work}/slurm-{array}_3.out", "", "/dev/null"]]
+
+
 def test_copies_without_a_job(cluster):
     (cluster.work / "from").write_text("text\n")
     assert "--nodelist/-w is required with --no-allocation/-Z." in cluster.run("sbcast", "-Z", "from", "to", check=1).stderr

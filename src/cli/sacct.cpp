@@ -156,6 +156,7 @@ int sacct_main(int argc, char** argv) {
   context.display = view::display_context_from_environment();
   context.display.now = records && records->now != 0 ? records->now : now;
   context.display.convert_units = !options.no_convert;
+  context.display.expand_patterns = options.expand_patterns;
   context.display.cluster_name = engine::fetch_cluster_name(**cluster);
   context.unit = options.unit;
   const engine::AccountingRecords nothing;

@@ -29,6 +29,7 @@ struct SacctOptions {
   bool batch_script = false;
   bool environment = false;  // --env-vars
   bool verbose = false;
+  bool expand_patterns = false;
   std::vector<std::string> clusters;  // empty: all
   std::optional<view::DocumentFormat> document;
 };

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string>
+#include <utility>
 
 #include "model/job_record.pb.h"
 #include "model/job_spec.pb.h"
@@ -39,6 +41,35 @@ void spec_text(const Line& line, const Context&, std::string& out) {
 template <uint32_t (JobRecord::*number)() const>
 void job_number(const Line& line, const Context&, std::string& out) {
   if (line.step == nullptr) append_number(out, (line.job->*number)());
+}
+// A file of the job: its name, or what was asked for with its patterns, as sacct shows it since 24.05.
+template <const std::string& (JobRecord::*expanded)() const>
+void job_file(const Line& line, const Context& context, std::string pattern, std::string& out) {
+  if (line.step != nullptr) return;
+  if (context.display.expand_patterns || context.display.release < kSlurm24 || !line.job->has_spec()) {
+    out += (line.job->*expanded)();
+    return;
+  }
+  if (!pattern.empty() && !pattern.starts_with('/')) out.append(line.job->spec().work_dir()).append(1, '/');
+  out += pattern;
+}
+void standard_output(const Line& line, const Context& context, std::string& out) {
+  const JobSpec& spec = line.job->spec();
+  std::string pattern = spec.stdout_path();
+  if (pattern.empty() && !spec.interactive())
+    pattern = line.job->array_job_id() != 0 ? "slurm-%A_%a.out" : "slurm-%j.out";
+  job_file<&JobRecord::stdout_path>(line, context, std::move(pattern), out);
+}
+// Empty where errors go to the file of the output.
+void standard_error(const Line& line, const Context& context, std::string& out) {
+  const std::string& pattern = line.job->spec().stderr_path();
+  if (pattern.empty() && line.job->has_spec() && context.display.release >= kSlurm24) return;
+  job_file<&JobRecord::stderr_path>(line, context, pattern, out);
+}
+void standard_input(const Line& line, const Context& context, std::string& out) {
+  const std::string& pattern = line.job->spec().stdin_path();
+  const bool none = pattern.empty() && !line.job->spec().interactive();
+  job_file<&JobRecord::stdin_path>(line, context, none ? "/dev/null" : pattern, out);
 }
 void job_zero(const Line& line, const Context&, std::string& out) {
   if (line.step == nullptr) out += '0';
@@ -471,9 +502,9 @@ constexpr SacctField kFields[] = {
     {"SLUID", 14, kPlus, sluid},
     {"Start", 19, kCut, start},
     {"State", 10, kPlus, state},
-    {"StdErr", 20, kPlus, job_text<&JobRecord::stderr_path>},
-    {"StdIn", 20, kPlus, job_text<&JobRecord::stdin_path>},
-    {"StdOut", 20, kPlus, job_text<&JobRecord::stdout_path>},
+    {"StdErr", 20, kPlus, standard_error},
+    {"StdIn", 20, kPlus, standard_input},
+    {"StdOut", 20, kPlus, standard_output},
     {"Submit", 19, kCut, submit},
     {"SubmitLine", 20, kPlus, submit_line},
     {"Suspended", 10, kSpill, suspended},
