@@ -117,7 +117,7 @@ def test_a_bad_file_stops_the_start(make):
 
 
 @pytest.mark.parametrize("gres, says", [
-    ("gpu:2,shard:3", "node n1: 3 shards of 2 GPUs"), ("gpu:4,shard:2", "node n1: 2 shards of 4 GPUs")])
+    ("gpu:300,shard:301", "node n1: 301 shards are too many for 300 GPUs"), ("gpu:1,shard:65", "node n1: a GPU can have 64 shards at most")])
 def test_a_machine_that_cannot_be_laid_out_stops_the_start(make, gres, says):
     cluster = make(f"ClusterName=a\nNodeName=n1 CPUs=4 RealMemory=4000 Gres={gres}\nPartitionName=main Nodes=ALL Default=YES\n")
     refused = cluster.run("minke", "up", check=1)

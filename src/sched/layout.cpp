@@ -95,22 +95,43 @@ Status MachineLayout::add_gres(const model::NodeRecord& record, LayoutNode& node
     return failure("node " + record.name() + " offers more than " + std::to_string(kMaxPoolsPerNode) +
                    " kinds of GRES");
   }
-  std::uint32_t gpus = 0;
-  std::uint32_t shards = 0;
-  for (std::uint32_t i = 0; i < node.pool_count; ++i) {
-    const GresPool& pool = pools_[node.first_pool + i];
-    const auto count = static_cast<std::uint32_t>(count_of(pool.devices));
-    if (gres_names_[pool.name] == "gpu") gpus += count;
-    if (gres_names_[pool.name] == "shard") shards += count;
-  }
+  return share_gpus(node);
+}
+
+// Gives the node's shards to its GPUs: as many to each, and one more to the last ones if some are left, as in
+// Slurm. Shards of several types go to the GPUs in the order of their numbers.
+Status MachineLayout::share_gpus(LayoutNode& node) {
+  const auto pools = std::span(pools_).subspan(node.first_pool, node.pool_count);
+  const auto number_of = [&](std::string_view name) {
+    std::uint32_t count = 0;
+    for (const GresPool& pool : pools)
+      if (gres_names_[pool.name] == name) count += static_cast<std::uint32_t>(count_of(pool.devices));
+    return count;
+  };
+  const std::uint32_t gpus = number_of("gpu");
+  const std::uint32_t shards = number_of("shard");
   if (shards == 0) return {};
-  if (gpus == 0 || shards % gpus != 0)
-    return failure("node " + record.name() + ": " + std::to_string(shards) + " shards of " +
-                   std::to_string(gpus) + " GPUs: each GPU must have as many");
-  node.shards_per_gpu = shards / gpus;
-  if (node.shards_per_gpu > model::kShardsOfGpu)
-    return failure("node " + record.name() + ": a GPU can have " + std::to_string(model::kShardsOfGpu) +
+  if (gpus == 0) return failure("node " + node.name + ": " + std::to_string(shards) + " shards of no GPU");
+  const std::uint32_t most = (shards + gpus - 1) / gpus;
+  if (most > model::kShardsOfGpu)
+    return failure("node " + node.name + ": a GPU can have " + std::to_string(model::kShardsOfGpu) +
                    " shards at most");
+  if (std::uint64_t{most} * gpus > kMaxDevices)
+    return failure("node " + node.name + ": " + std::to_string(shards) + " shards are too many for " +
+                   std::to_string(gpus) + " GPUs");
+  node.shards_per_gpu = most;
+  std::vector<std::uint32_t> places;  // of the shards, by their numbers
+  const std::uint32_t first_with_more = gpus - shards % gpus;
+  for (std::uint32_t gpu = 0; gpu < gpus; ++gpu) {
+    const std::uint32_t here = shards / gpus + (gpu < first_with_more ? 0 : 1);
+    for (std::uint32_t shard = 0; shard < here; ++shard) places.push_back(gpu * most + shard);
+  }
+  for (GresPool& pool : pools) {
+    if (gres_names_[pool.name] != "shard") continue;
+    DeviceSet placed;
+    each_device(pool.devices, [&](std::uint32_t shard) { placed.set(places[shard]); });
+    pool.devices = placed;
+  }
   return {};
 }
 

@@ -54,8 +54,8 @@ struct GresKind {
 };
 
 // Devices of one kind on one node. A device of the GRES "shard" is a part of a GPU: GPU number g has
-// the shards from g * shards_per_gpu on. A job that gets a GPU gets all of it. While shards of a GPU
-// are in use, nobody gets that GPU.
+// the shards from g * shards_per_gpu on, or one less than that if they are not as many for each. A job that
+// gets a GPU gets all of it. While shards of a GPU are in use, nobody gets that GPU.
 struct GresPool {
   GresKindId kind = 0;
   GresNameId name = 0;
@@ -73,7 +73,7 @@ struct LayoutNode {
   std::uint32_t rank = 0;
   std::uint32_t first_pool = 0;  // in pools()
   std::uint32_t pool_count = 0;
-  std::uint32_t shards_per_gpu = 0;  // 0: its GPUs are not shared
+  std::uint32_t shards_per_gpu = 0;  // at most; 0: its GPUs are not shared
 };
 
 struct LayoutPartition {
@@ -90,8 +90,8 @@ class MachineLayout {
   static constexpr std::uint32_t kMaxPoolsPerNode = 16;
 
   // Fails, and names the culprit, if two nodes or partitions have one name, a partition's node does not
-  // exist, a node has no CPUs, a node has more devices or kinds than the limits above, or the number of
-  // shards is not a multiple of the node's GPUs.
+  // exist, a node has no CPUs, a node has more devices or kinds than the limits above, or it has shards of
+  // no GPUs.
   static Result<MachineLayout> build(std::span<const model::NodeRecord> nodes,
                                      std::span<const PartitionNodes> partitions,
                                      std::vector<LicensePool> licenses = {});
@@ -127,6 +127,7 @@ class MachineLayout {
  private:
   Status add_node(const model::NodeRecord& record);
   Status add_gres(const model::NodeRecord& record, LayoutNode& node);
+  Status share_gpus(LayoutNode& node);
   Status add_partition(const PartitionNodes& partition);
   void rank_nodes(std::span<const model::NodeRecord> records);
 

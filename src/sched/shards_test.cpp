@@ -76,8 +76,28 @@ TEST(Shards, WhatCannotBe) {
   const Machine machine = shared_machine();
   EXPECT_TRUE(machine.could_ever(ask(machine, "shard", 4)));
   EXPECT_FALSE(machine.could_ever(ask(machine, "shard", 5)));
-  const auto node = testing::make_node("n", 1, 0, {make_gres("", 2), make_gres("", 3, "shard")});
-  EXPECT_FALSE(MachineLayout::build(std::span(&node, 1), {}));
+  for (const auto& gres :
+       {std::vector{make_gres("", 3, "shard")}, std::vector{make_gres("", 1), make_gres("", 65, "shard")},
+        std::vector{make_gres("", 300), make_gres("", 301, "shard")}}) {
+    const auto node = testing::make_node("n", 1, 0, gres);
+    EXPECT_FALSE(MachineLayout::build(std::span(&node, 1), {}));
+  }
+}
+
+TEST(Shards, TheLastGpusHaveOneMoreIfTheyAreNotAsManyForEach) {
+  Machine machine = uniform_machine(1, 64, 64000, {make_gres("", 3), make_gres("", 7, "shard")});
+  const auto give = [&](std::uint32_t count) {
+    const Placement placement = *machine.place(ask(machine, "shard", count));
+    machine.allocate(placement);
+    return to_model(machine.layout(), placement)[0].gres(0);
+  };
+  EXPECT_TRUE(machine.could_ever(ask(machine, "shard", 3)));
+  EXPECT_FALSE(machine.could_ever(ask(machine, "shard", 4)));
+  EXPECT_EQ(give(3).indices(2), 130u);
+  EXPECT_FALSE(machine.place(ask(machine, "shard", 3)));
+  EXPECT_EQ(give(2).indices(1), 1u);
+  EXPECT_EQ(give(2).indices(1), 65u);
+  EXPECT_FALSE(machine.place(ask(machine, "shard", 1)));
 }
 
 TEST(Shards, TheStoredFormTellsTheGpu) {

@@ -102,7 +102,8 @@ void append_shards_used(std::string& out, const model::NodeRecord& node, const m
     if (shard / model::kShardsOfGpu < gpus) ++of_gpu[shard / model::kShardsOfGpu];
   fmt::format_to(std::back_inserter(out), "{}shard:{}(", separator, used.size());
   for (uint32_t i = 0; i < gpus; ++i)
-    fmt::format_to(std::back_inserter(out), "{}{}/{}", i == 0 ? "" : ",", of_gpu[i], offered.count() / gpus);
+    fmt::format_to(std::back_inserter(out), "{}{}/{}", i == 0 ? "" : ",", of_gpu[i],
+                   offered.count() / gpus + (i < gpus - offered.count() % gpus ? 0 : 1));
   out += ')';
 }
 
