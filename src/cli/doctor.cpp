@@ -134,9 +134,10 @@ void check_configuration(const std::string& home, std::vector<Finding>& findings
   std::string gpus;
   for (const auto& node : config->nodes) {
     cpus += node.cpus();
-    virtual_gpus |= node.virtual_gres() && node.gres_size() > 0;
-    if (node.gpu_devices().empty()) continue;
     for (const auto& gres : node.gres()) {
+      if (gres.name() != "gpu") continue;
+      virtual_gpus |= node.virtual_gres();
+      if (node.gpu_devices().empty()) continue;
       gpus += (gpus.empty() ? "" : ", ") + node.name() + " has " + std::to_string(gres.count()) + " " +
               gres.type();
     }

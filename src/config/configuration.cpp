@@ -349,7 +349,7 @@ void discover_gpus(Configuration& config) {
   for (auto& node : config.nodes) {
     if (!std::any_of(node.gres().begin(), node.gres().end(),
                      [](const model::Gres& gres) { return gres.name() == "gpu"; }))
-      node.clear_gres();
+      keep_counted_gres(node);
   }
 }
 

@@ -46,6 +46,7 @@ cpus = 8
 memory = "32G"
 features = ["a100", "nvlink"]
 gpus = ["a100:2", "v100:1"]
+gres = "nic:2"
 [[partition]]
 name = "short"
 max_time = "3:00:00"
@@ -64,7 +65,8 @@ default = true
   EXPECT_EQ(config.nodes[2].cpus(), 8u);
   EXPECT_EQ(config.nodes[2].cores_per_socket(), 8u);
   EXPECT_EQ(config.nodes[2].memory_mib(), 32768u);
-  ASSERT_EQ(config.nodes[2].gres_size(), 2);
+  ASSERT_EQ(config.nodes[2].gres_size(), 3);
+  EXPECT_EQ(config.nodes[2].gres(2).name(), "nic");
   EXPECT_EQ(config.nodes[2].gres(0).type(), "a100");
   EXPECT_EQ(config.nodes[2].gres(0).count(), 2u);
   EXPECT_TRUE(config.nodes[2].virtual_gres());
@@ -143,6 +145,8 @@ TEST(Configuration, NamesFileLineAndKeyOfAMistake) {
   EXPECT_NE(problem("node = 3").find("[[node]]"), std::string::npos);
   EXPECT_EQ(problem("this is not toml").rfind("minke.toml:1: ", 0), 0u);
   EXPECT_NE(problem("[[node]]\nname = \"a\"\ngpus = \"513\"\n").find("512"), std::string::npos);
+  EXPECT_NE(problem("[[node]]\nname = \"a\"\ngres = \"nic:513\"\n").find("512 nic"), std::string::npos);
+  EXPECT_NE(problem("[[node]]\nname = \"a\"\ngres = \"gpu:1\"\n").find("gpus"), std::string::npos);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "config/configuration.h"
+#include "config/machine.h"
 #include "model/cluster.pb.h"
 #include "model/job_terms.pb.h"
 #include "node/gpus.pb.h"
@@ -22,7 +23,7 @@ void give(NodeRecord& node, std::vector<GpuDevice> devices, std::string& problem
   }
   uint32_t shards = 0;  // of each, as configured while the GPUs are not known
   for (const model::Gres& gres : node.gres()) shards += gres.name() == "shard" ? gres.count() : 0;
-  node.clear_gres();
+  keep_counted_gres(node);
   for (const std::string& type : types) {
     model::Gres& gres = *node.add_gres();
     gres.set_name("gpu");

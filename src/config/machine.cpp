@@ -45,12 +45,39 @@ Status add_virtual_gres(model::NodeRecord& node, const std::vector<model::Gres>&
   for (const model::Gres& gres : offered) *node.add_gres() = gres;
   uint64_t gpus = 0;
   uint64_t shards = 0;
-  for (const model::Gres& gres : node.gres()) (gres.name() == "shard" ? shards : gpus) += gres.count();
+  for (const model::Gres& gres : node.gres()) {
+    if (gres.name() == "gpu") gpus += gres.count();
+    if (gres.name() == "shard") shards += gres.count();
+  }
   if (gpus > sched::MachineLayout::kMaxDevices) return too_many("GPUs");
   if (shards > sched::MachineLayout::kMaxDevices) return too_many("shards");
   if (node.gres_size() > static_cast<int>(sched::MachineLayout::kMaxPoolsPerNode))
-    return failure("a node can have 16 types of GPU at most");
+    return failure("a node can have 16 kinds of GRES at most");
   node.set_virtual_gres(true);
+  return {};
+}
+
+bool is_only_counted(const model::Gres& gres) {
+  return gres.name() != "gpu" && gres.name() != "shard";
+}
+
+void keep_counted_gres(model::NodeRecord& node) {
+  google::protobuf::RepeatedPtrField<model::Gres> kept;
+  for (const model::Gres& gres : node.gres())
+    if (is_only_counted(gres)) *kept.Add() = gres;
+  node.mutable_gres()->Swap(&kept);
+}
+
+Status add_counted_gres(model::NodeRecord& node, const std::vector<model::Gres>& offered) {
+  for (const model::Gres& gres : offered) {
+    uint64_t of_name = gres.count();
+    for (const model::Gres& there : node.gres())
+      if (there.name() == gres.name()) of_name += there.count();
+    if (of_name > sched::MachineLayout::kMaxDevices) return too_many(gres.name());
+    *node.add_gres() = gres;
+  }
+  if (node.gres_size() > static_cast<int>(sched::MachineLayout::kMaxPoolsPerNode))
+    return failure("a node can have 16 kinds of GRES at most");
   return {};
 }
 
@@ -123,6 +150,14 @@ void read_gpus(Table& table, NodeTable& given) {
   });
   table.number("shards_per_gpu", 1, model::kShardsOfGpu,
                [&](int64_t value) { given.shards_per_gpu = static_cast<uint32_t>(value); });
+  // "nic:2", "fpga:u250:1"
+  table.texts("gres", [&](const std::string& text) -> Status {
+    const auto parsed = text::parse_gres_list(text);
+    if (!parsed) return failure(parsed.error());
+    if (!std::all_of(parsed->begin(), parsed->end(), is_only_counted))
+      return failure("is for other names: gpus and shards_per_gpu give a node GPUs and shards");
+    return add_counted_gres(given.node, *parsed);
+  });
   table.text("gpu_devices", [&](const std::string& text) -> Status {
     if (is_virtual) return failure("does not go together with gpus, which are virtual");
     auto expanded = text::expand_hostlist("[" + text + "]");

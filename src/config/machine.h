@@ -28,8 +28,17 @@ void set_shares_of_gpus(Configuration& config);
 // GPUs is known. Fails if that is too many.
 Status add_shards(model::NodeRecord& node, uint32_t each);
 
-// Adds gres that are only counted. Fails if they exceed what a node can have.
+// Adds GPUs and shards that are only counted. Fails if they exceed what a node can have.
 Status add_virtual_gres(model::NodeRecord& node, const std::vector<model::Gres>& offered);
+
+// Adds GRES of other names, which are only counted as well. Fails if they exceed what a node can have.
+Status add_counted_gres(model::NodeRecord& node, const std::vector<model::Gres>& offered);
+
+// Whether it is neither a GPU nor a part of one.
+bool is_only_counted(const model::Gres& gres);
+
+// Takes all other GRES away from the node.
+void keep_counted_gres(model::NodeRecord& node);
 
 // Whether the scheduler can lay out its nodes and partitions; the error says in which file what is wrong.
 Status check_machine(const Configuration& config);

@@ -13,6 +13,7 @@
 #include "model/cluster.pb.h"
 #include "model/error.h"
 #include "model/job_terms.pb.h"
+#include "sched/layout.h"
 #include "text/hostlist.h"
 #include "text/number.h"
 #include "text/slurm_conf.h"
@@ -73,6 +74,7 @@ class Reader {
   Status node_word(const std::string& name, const std::string& value, model::NodeRecord& node);
   Status add_nodes(const std::vector<std::string>& names, model::NodeRecord node, const std::string* gres);
   Status node_gres(const std::string& value, model::NodeRecord& node);
+  Status add_other_gres();
   Status partition(const Words& words);
   Status partition_word(const std::string& name, const std::string& value, model::PartitionRecord& record);
   Status partition_nodes(const std::string& value, model::PartitionRecord& partition);
@@ -92,6 +94,15 @@ class Reader {
   bool launch_parameters_given_ = false, memory_of_nodes_given_ = false;
   Words node_defaults_, partition_defaults_;  // of NodeName=DEFAULT, PartitionName=DEFAULT
   std::vector<model::NodeRecord> nodes_;
+  std::set<std::string> gres_types_;
+  // GRES beside GPUs and shards, which count if GresTypes names them: for a place in nodes_, with their
+  // where_.
+  struct OtherGres {
+    size_t node = 0;
+    std::string where;
+    std::vector<model::Gres> offered;
+  };
+  std::vector<OtherGres> other_gres_;
   std::set<std::string> node_names_, future_nodes_;
   // Lines that name nodes are read once all nodes are known; with their where_.
   std::vector<std::pair<std::string, Words>> node_sets_, partitions_;
@@ -131,6 +142,11 @@ Status Reader::line(const text::SlurmConfLine& line, const SlurmConfFile& of, in
   }
   if (text::is(name, "Include")) return include(value, of, depth);
   for (const auto& [parameter, setting] : line.words) {
+    if (text::is(parameter, "GresTypes")) {
+      for (const std::string_view type : text::split(setting, ','))
+        gres_types_.insert(std::string(text::trim(type)));
+      continue;
+    }
     // Of the two, Slurm takes that of nodes.
     memory_of_nodes_given_ |= text::is(parameter, "DefMemPerNode");
     if (memory_of_nodes_given_ && text::is(parameter, "DefMemPerCPU")) {
@@ -207,23 +223,40 @@ Status Reader::node_layout(const Words& words, model::NodeRecord& node) {
 }
 
 Status Reader::node_gres(const std::string& value, model::NodeRecord& node) {
-  // This machine has the GPUs that its driver reports.
-  if (node.name() == machine_.name() || node.name() == "localhost") {
-    note_unused("Gres");
-    return {};
-  }
   auto parsed = text::parse_gres_list(value);
   if (!parsed) return failure("Gres=" + value + ": " + parsed.error().message);
-  std::vector<model::Gres> offered;
-  for (const model::Gres& gres : *parsed) {
-    if (gres.name() == "gpu" || gres.name() == "shard") {
-      offered.push_back(gres);
-    } else {
-      note_unused("Gres=" + gres.name());
-    }
+  std::vector<model::Gres> gpus, others;
+  for (const model::Gres& gres : *parsed) (is_only_counted(gres) ? others : gpus).push_back(gres);
+  if (!others.empty())
+    other_gres_.push_back(
+        {.node = static_cast<size_t>(&node - nodes_.data()), .where = where_, .offered = std::move(others)});
+  // This machine has the GPUs that its driver reports.
+  if (node.name() == machine_.name() || node.name() == "localhost") {
+    if (!gpus.empty()) note_unused("Gres");
+    return {};
   }
   node.clear_gres();
-  return add_virtual_gres(node, offered);
+  return add_virtual_gres(node, gpus);
+}
+
+// Large amounts, as of bytes, are no units that can be given to jobs one by one.
+Status Reader::add_other_gres() {
+  for (OtherGres& other : other_gres_) {
+    where_ = other.where;
+    for (const model::Gres& gres : other.offered) {
+      const std::string_view type = gres.type();  // "1T"
+      const bool is_amount =
+          type.size() > 1 && text::is_digits(type.substr(0, type.size() - 1)) && !text::is_digits(type);
+      if (!gres_types_.contains(gres.name()) || is_amount ||
+          gres.count() > sched::MachineLayout::kMaxDevices) {
+        note_unused("Gres=" + gres.name());
+        continue;
+      }
+      if (const Status added = add_counted_gres(nodes_[other.node], {gres}); !added)
+        return failure(where_ + added.error().message);
+    }
+  }
+  return {};
 }
 
 Status Reader::node_word(const std::string& name, const std::string& value, model::NodeRecord& node) {
@@ -383,6 +416,7 @@ Status Reader::partition(const Words& words) {
 }
 
 Status Reader::finish() {
+  if (const Status added = add_other_gres(); !added) return added;
   if (!nodes_.empty()) {
     config_.nodes = std::move(nodes_);
     // The file of a Slurm cluster: salloc's shell is where it is there.

@@ -226,6 +226,29 @@ TEST(SlurmConfiguration, WhatItCannotReadItNames) {
   EXPECT_FALSE(apply("Include slurm.conf\n", "", {{"/etc/slurm/slurm.conf", "Include slurm.conf\n"}}).status);
 }
 
+TEST(SlurmConfiguration, GresOfOtherNamesCountIfGresTypesNamesThem) {
+  const auto [config, status] = apply(
+      "NodeName=n[1-2] Gres=nic:2,fpga:u250:1,bandwidth:no_consume:4,disk:1T,many:1000\n"
+      "NodeName=here Gres=gpu:8,nic:1\nGresTypes=nic,bandwidth\nGresTypes=gpu,disk,many\n");
+  ASSERT_TRUE(status) << status.error().message;
+  for (size_t i = 0; i < 2; ++i) {
+    ASSERT_EQ(config.nodes[i].gres_size(), 2);
+    EXPECT_EQ(config.nodes[i].gres(0).name(), "nic");
+    EXPECT_EQ(config.nodes[i].gres(0).count(), 2u);
+    EXPECT_EQ(config.nodes[i].gres(1).type(), "no_consume");
+  }
+  ASSERT_EQ(config.nodes[2].gres_size(), 1);
+  EXPECT_EQ(config.nodes[2].gres(0).name(), "nic");
+  EXPECT_EQ(config.unused, (std::vector<std::string>{
+                               "/etc/slurm/slurm.conf:2: Gres", "/etc/slurm/slurm.conf:1: Gres=fpga",
+                               "/etc/slurm/slurm.conf:1: Gres=disk", "/etc/slurm/slurm.conf:1: Gres=many"}));
+  std::string types = "GresTypes=x", kinds = "NodeName=n Gres=x:a0:1";
+  for (int i = 1; i <= 16; ++i) kinds += ",x:a" + std::to_string(i) + ":1";
+  EXPECT_TRUE(apply(types + "\n" + kinds + "\n")
+                  .status.error()
+                  .message.starts_with("/etc/slurm/slurm.conf:2: a node can have 16 kinds of GRES at most"));
+}
+
 TEST(SlurmConfiguration, ThisMachinesNodeKeepsItsOwnGpus) {
   const auto [config, status] = apply("NodeName=here Gres=gpu:8\nNodeName=localhost Gres=gpu:8\n");
   ASSERT_TRUE(status);

@@ -162,7 +162,8 @@ void set_by_release(Environment& environment, const model::JobRecord& record, in
   }
   environment.set_if("SLURM_TRES_PER_TASK", tres_of_task(spec));
   uint64_t gpus = 0;
-  for (const model::Gres& gres : spec.gpus_per_task()) gpus += gres.count();
+  for (const model::Gres& gres : spec.gpus_per_task())
+    if (gres.name() == "gpu") gpus += gres.count();
   if (gpus > 0 && spec.gpu_bind().empty() && !spec.tres_per_task().starts_with("cpu"))
     environment.set("SLURM_TRES_BIND", "gres/gpu:per_task:" + std::to_string(gpus));
   if (release >= kSlurm26 && spec.interactive() && spec.has_ntasks_per_gpu() && spec.gpu_bind().empty())

@@ -11,11 +11,22 @@
 
 namespace minke::environment {
 
+namespace {
+
+uint64_t gpus_in(const google::protobuf::RepeatedPtrField<model::Gres>& list) {
+  uint64_t total = 0;
+  for (const model::Gres& gres : list) {
+    if (gres.name().empty() || gres.name() == "gpu") total += gres.count();
+  }
+  return total;
+}
+
+}  // namespace
+
 std::vector<uint32_t> gpus_of_task(const api::StepSpec& spec, const std::vector<uint32_t>& gpus,
                                    uint32_t local_id) {
-  uint64_t per_task = 0;  // consecutive ones for each task
-  uint64_t sharing = 1;   // this many tasks get the same one
-  for (const model::Gres& gres : spec.gpus_per_task()) per_task += gres.count();
+  uint64_t per_task = gpus_in(spec.gpus_per_task());  // consecutive ones for each task
+  uint64_t sharing = 1;                               // this many tasks get the same one
   if (spec.ntasks_per_gpu() != 0) {
     per_task = 1;
     sharing = spec.ntasks_per_gpu();
@@ -60,18 +71,6 @@ std::string gpu_binding_text(const std::vector<uint32_t>& own, const std::vector
   return "usable_gres=" + text::format_cpu_mask(own) + "; bit_alloc=" + text::format_cpu_mask(of_step) +
          "; local_inx=0; global_list=" + join_numbers(own) + "; local_list=" + visible;
 }
-
-namespace {
-
-uint64_t gpus_in(const google::protobuf::RepeatedPtrField<model::Gres>& list) {
-  uint64_t total = 0;
-  for (const model::Gres& gres : list) {
-    if (gres.name().empty() || gres.name() == "gpu") total += gres.count();
-  }
-  return total;
-}
-
-}  // namespace
 
 std::vector<uint32_t> gpus_by_default(
     const model::JobSpec& spec, const google::protobuf::RepeatedPtrField<model::NodeAllocation>& nodes) {

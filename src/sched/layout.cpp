@@ -5,6 +5,7 @@
 
 #include "model/cluster.pb.h"
 #include "model/error.h"
+#include "model/no_consume.h"
 #include "model/shards.h"
 
 namespace minke::sched {
@@ -69,10 +70,12 @@ Status MachineLayout::add_gres(const model::NodeRecord& record, LayoutNode& node
   for (const auto& gres : record.gres()) {
     if (gres.count() == 0) continue;
     const auto name = intern<GresNameId>(gres_names_, gres.name());
-    auto kind = find_gres_kind(name, gres.type());
+    const bool is_consumed = gres.type() != model::kNoConsume;
+    const std::string type = is_consumed ? gres.type() : std::string();
+    auto kind = find_gres_kind(name, type);
     if (!kind) {
       kind = static_cast<GresKindId>(kinds_.size());
-      kinds_.push_back({name, gres.type()});
+      kinds_.push_back({name, type});
     }
     devices_of_name.resize(gres_names_.size());
     std::uint32_t& taken = devices_of_name[name];
@@ -87,7 +90,7 @@ Status MachineLayout::add_gres(const model::NodeRecord& record, LayoutNode& node
     if (pool != pools_.end()) {
       pool->devices |= devices;
     } else {
-      pools_.push_back({*kind, name, devices});
+      pools_.push_back({*kind, name, is_consumed, devices});
       ++node.pool_count;
     }
   }

@@ -59,7 +59,8 @@ struct GresKind {
 struct GresPool {
   GresKindId kind = 0;
   GresNameId name = 0;
-  DeviceSet devices;  // numbers run through all kinds of the name in the order offered
+  bool is_consumed = true;  // else any number of jobs may have the same devices (no_consume)
+  DeviceSet devices;        // numbers run through all kinds of the name in the order offered
 };
 
 struct LayoutNode {

@@ -196,7 +196,7 @@ void Machine::release(const Placement& placement) {
     MINKE_CHECK(node.free_memory_mib <= static_cast<std::int64_t>(offered.memory_mib));
     for (const GresShare& gres : share.gres) {
       const std::size_t pool = pool_index(share.node, gres.kind);
-      MINKE_CHECK((gres.devices & free_devices_[pool]).none());
+      MINKE_CHECK(!layout_->pools()[pool].is_consumed || (gres.devices & free_devices_[pool]).none());
       MINKE_CHECK((gres.devices & ~layout_->pools()[pool].devices).none());
       hold_devices(share.node, gres, false);
     }
@@ -250,6 +250,7 @@ void Machine::withhold(NodeId node, GresNameId name, const DeviceSet& devices) {
 void Machine::hold_devices(NodeId node, const GresShare& gres, bool held) {
   const LayoutNode& offered = layout_->nodes()[node];
   const std::size_t changed = pool_index(node, gres.kind);
+  if (!layout_->pools()[changed].is_consumed) return;
   if (offered.shards_per_gpu == 0) {
     const DeviceSet& free = free_devices_[changed];
     return set_free_devices(node, changed, held ? free & ~gres.devices : free | gres.devices);

@@ -224,9 +224,9 @@ void Planner::protect(const Reservation& made, std::int64_t end) {
       DeviceSet free = future_->free_devices(node.first_pool + i);
       for (const GresShare& gres : share.gres) {
         const bool shards = layout.is_shard(layout.gres_kinds()[gres.kind].name);
-        if (gres.kind == layout.pools()[node.first_pool + i].kind) free &= ~gres.devices;
-        if (shards && layout.is_gpu(layout.pools()[node.first_pool + i].name))
-          free &= ~layout.gpus_of_shards(share.node, gres.devices);
+        const GresPool& pool = layout.pools()[node.first_pool + i];
+        if (gres.kind == pool.kind && pool.is_consumed) free &= ~gres.devices;
+        if (shards && layout.is_gpu(pool.name)) free &= ~layout.gpus_of_shards(share.node, gres.devices);
       }
       left.counts[i] = count_of(free);
     }

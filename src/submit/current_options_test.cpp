@@ -225,7 +225,10 @@ TEST(CurrentOptions, TresPerTask) {
   EXPECT_EQ(kept.licenses(), "z:1,x=6");
   EXPECT_EQ(spec({"-n1", "--tres-per-task=cpu:2,gres:gpu:1"}).cpus_per_task(), 2u);
   EXPECT_THAT(refusal({"--tres-per-task=mem=3"}), ::testing::StartsWith("1: "));
-  EXPECT_THAT(refusal({"--tres-per-task=gres/nic=3"}), ::testing::StartsWith("1: "));
+  kept = spec({"-n1", "--tres-per-task=gres/nic=3,gres/shard,gres:gpu:1"});
+  EXPECT_EQ(text::format_gres_list(std::vector(kept.gpus_per_task().begin(), kept.gpus_per_task().end())),
+            "nic:3,shard:1,gpu:1");
+  EXPECT_THAT(refusal({"--tres-per-task=gres//nic=3"}), ::testing::StartsWith("255: "));
 }
 
 // The texts come from sbatch 22.05.

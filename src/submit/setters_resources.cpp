@@ -527,7 +527,7 @@ Status tres_per_task(const Assignment& to) {
     if (to.text().empty()) return {};
   }
   // Reads cpu=2,gres/gpu:a100=1,license/x=1; a colon may replace "/" or "=".
-  std::string gpus;
+  std::string gres;
   std::optional<uint64_t> cpus;
   std::vector<std::pair<std::string, uint32_t>> licenses;
   auto is = [](std::string_view word, std::string_view type) {
@@ -539,9 +539,9 @@ Status tres_per_task(const Assignment& to) {
       cpus = text::parse_unsigned(word.substr(4), kMaxNumber);
       if (!cpus && to.invocation.release >= kSlurm26) return rejected(to, kNoCount);
       if (!cpus || *cpus == 0) return invalid(to);
-    } else if (is(word, "gres/gpu") || is(word, "gres:gpu") || text::equals_ignoring_case(word, "gres/gpu")) {
-      if (!gpus.empty()) gpus += ',';
-      gpus += word;
+    } else if (is(word, "gres")) {
+      if (!gres.empty()) gres += ',';
+      gres += word;
     } else if (is(word, "license")) {
       std::string_view name = word.substr(8);
       size_t equals = name.find_last_of("=:");
@@ -552,10 +552,6 @@ Status tres_per_task(const Assignment& to) {
       if (!count || name.substr(0, equals).empty()) return invalid(to);
       if (*count == 0) continue;
       licenses.emplace_back(name.substr(0, equals), static_cast<uint32_t>(*count));
-    } else if (is(word, "gres")) {
-      return failure("--tres-per-task: of generic resources only gpu can be asked for by task here, not " +
-                         std::string(word),
-                     kFailureStatus);
     } else if (to.invocation.release >= kSlurm24 && word.find_first_of("=:/") == std::string_view::npos) {
       to.request.notes.push_back("warning: --tres-per-task: " + std::string(word) +
                                  " names no amount and is not read");
@@ -563,7 +559,7 @@ Status tres_per_task(const Assignment& to) {
       return rejected(to, "Invalid Trackable RESource (TRES) specification");
     }
   }
-  auto list = text::parse_gres_list(gpus);
+  auto list = text::parse_gres_list(gres);
   if (!list && to.invocation.release >= kSlurm26) return failure(kNoCount, kFailureStatus);
   if (!list) return invalid(to);
   if (cpus) to.request.spec.set_cpus_per_task(static_cast<uint32_t>(*cpus));

@@ -163,8 +163,12 @@ std::string format_gres_allocation(std::span<const model::GresAllocation> gres) 
     std::vector<uint32_t> indices(entry.indices().begin(), entry.indices().end());
     if (entry.name() == "shard")  // listed by their GPU
       for (uint32_t& index : indices) index /= model::kShardsOfGpu;
-    out.append(1, ':').append(std::to_string(indices.size()));
-    out.append("(IDX:").append(format_indices(indices)).append(1, ')');
+    if (entry.name() == "gpu" || entry.name() == "shard") {
+      out.append(1, ':').append(std::to_string(indices.size()));
+      out.append("(IDX:").append(format_indices(indices)).append(1, ')');
+    } else {
+      out.append("(CNT:").append(std::to_string(indices.size())).append(1, ')');
+    }
   }
   return out;
 }

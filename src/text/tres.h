@@ -35,7 +35,7 @@ Result<std::vector<model::Gres>> parse_gpu_list(std::string_view text, GresTypes
 std::string format_gres_list(std::span<const model::Gres> gres);  // "gpu:a100:2,shard:4"; "" for none
 // As requested, squeue's %b and TresPerNode: "gres:gpu:a100:2"; "" for none.
 std::string format_tres_per(std::span<const model::Gres> gres);
-// "gpu:a100:2(IDX:0-1)"; of several entries a list; "" for none.
+// "gpu:a100:2(IDX:0-1)", "nic(CNT:2)"; of several entries a list; "" for none.
 std::string format_gres_allocation(std::span<const model::GresAllocation> gres);
 
 // "0-1,3" of device numbers in any order.

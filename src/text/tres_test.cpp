@@ -58,6 +58,11 @@ TEST(Tres, Allocations) {
   for (uint32_t index : {3, 0, 1}) allocation.add_indices(index);
   EXPECT_EQ(format_gres_allocation(std::vector{allocation}), "gpu:a100:3(IDX:0-1,3)");
   EXPECT_EQ(format_gres_allocation({}), "");
+  model::GresAllocation counted;
+  counted.set_name("nic");
+  counted.add_indices(0);
+  counted.add_indices(2);
+  EXPECT_EQ(format_gres_allocation(std::span(&counted, 1)), "nic(CNT:2)");
   EXPECT_EQ(format_tres_per(*parse_gres_list("gpu:a100:2,shard")), "gres:gpu:a100:2,gres:shard:1");
   EXPECT_EQ(format_indices({}), "");
 }

@@ -8,6 +8,7 @@
 #include "model/cluster.pb.h"
 #include "model/job_record.pb.h"
 #include "model/job_terms.pb.h"
+#include "model/no_consume.h"
 #include "model/shards.h"
 #include "text/tres.h"
 
@@ -129,10 +130,12 @@ void append_gres_used(std::string& out, const model::NodeRecord& node) {
       separator = ",";
       continue;
     }
-    fmt::format_to(std::back_inserter(out), "{}{}{}{}:{}(IDX:{})", separator, offered.name(),
-                   offered.type().empty() ? "" : ":", offered.type(), used.size(),
-                   used.empty() ? "N/A" : text::format_indices(used));
+    const bool has_type = !offered.type().empty() && offered.type() != model::kNoConsume;
+    fmt::format_to(std::back_inserter(out), "{}{}{}{}:{}", separator, offered.name(), has_type ? ":" : "",
+                   has_type ? offered.type() : "", used.size());
     separator = ",";
+    if (offered.name() != "gpu") continue;
+    fmt::format_to(std::back_inserter(out), "(IDX:{})", used.empty() ? "N/A" : text::format_indices(used));
   }
 }
 

@@ -17,7 +17,8 @@ using model::JobSpec;
 uint32_t cpus_of_task(const JobSpec& spec) {
   if (spec.has_cpus_per_task() || !spec.has_cpus_per_gpu()) return std::max(1U, spec.cpus_per_task());
   uint32_t gpus = 0;
-  for (const model::Gres& gres : spec.gpus_per_task()) gpus += gres.count();
+  for (const model::Gres& gres : spec.gpus_per_task())
+    if (gres.name() == "gpu") gpus += gres.count();
   return std::max(1U, gpus * spec.cpus_per_gpu());
 }
 

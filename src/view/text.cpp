@@ -210,7 +210,8 @@ std::string tres_bind_text(const model::JobSpec& spec, int release) {
   const std::string before = release < kSlurm24 ? "gpu:" : "gres/gpu:";
   if (!spec.gpu_bind().empty()) return before + spec.gpu_bind();
   uint64_t each = 0;
-  for (const model::Gres& gres : spec.gpus_per_task()) each += gres.count();
+  for (const model::Gres& gres : spec.gpus_per_task())
+    if (gres.name() == "gpu") each += gres.count();
   if (each == 0 || release < kSlurm24) return {};
   return before + "per_task:" + std::to_string(each);
 }
@@ -361,8 +362,11 @@ text::TresAmounts requested_tres_of(const model::JobRecord& job) {
   amounts.gres.assign(spec.gpus().begin(), spec.gpus().end());
   for (const auto& [list, times] : {std::pair{&spec.gres_per_node(), nodes},
                                     std::pair{&spec.gpus_per_task(), uint64_t{job.num_tasks()}}}) {
-    if (!amounts.gres.empty()) break;
+    // Several options for GPUs are one request; other GRES add up.
+    const bool has_gpus = std::any_of(amounts.gres.begin(), amounts.gres.end(),
+                                      [](const model::Gres& gres) { return gres.name() == "gpu"; });
     for (model::Gres gres : *list) {
+      if (has_gpus && gres.name() == "gpu") continue;
       gres.set_count(static_cast<uint32_t>(gres.count() * times));
       amounts.gres.push_back(std::move(gres));
     }

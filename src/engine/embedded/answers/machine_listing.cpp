@@ -15,6 +15,7 @@
 #include "engine/embedded/scheduling/nodes.h"
 #include "engine/embedded/scheduling/reservations.h"
 #include "engine/embedded/scheduling/world.h"
+#include "model/no_consume.h"
 #include "node/discovery.h"
 #include "text/hostlist.h"
 
@@ -87,6 +88,10 @@ class NodeListing final : public ListingInPieces {
     record.set_allocated_memory_mib(record.allocated_memory_mib() + allocation.memory_mib());
     record.set_running_jobs(record.running_jobs() + (suspended ? 0 : 1));
     for (const GresAllocation& gres : allocation.gres()) {
+      const bool is_consumed = std::none_of(
+          record.gres().begin(), record.gres().end(),
+          [&](const Gres& offered) { return offered.name() == gres.name() && offered.type() == kNoConsume; });
+      if (!is_consumed) continue;
       add_gres(*record.mutable_allocated_gres(), gres.name(), gres.type(),
                static_cast<uint32_t>(gres.indices_size()));
       add_held(*record.mutable_held_gres(), gres);

@@ -101,9 +101,12 @@ void add_request(JobRecord& record, const sched::Request* request, const sched::
     gpus = (tasks + spec.ntasks_per_gpu() - 1) / spec.ntasks_per_gpu();
     add_gres(*record.mutable_tres_gres(), "gpu", "", gpus);
   }
-  for (const Gres& gres : spec.gres_per_node())
-    if (gres.name() != "gpu")
-      add_gres(*record.mutable_tres_gres(), gres.name(), gres.type(), gres.count() * nodes);
+  for (const auto& [list, times] :
+       {std::pair{&spec.gres_per_node(), nodes}, std::pair{&spec.gpus_per_task(), tasks}}) {
+    for (const Gres& gres : *list)
+      if (gres.name() != "gpu")
+        add_gres(*record.mutable_tres_gres(), gres.name(), gres.type(), gres.count() * times);
+  }
   if (spec.has_mem_per_gpu_mib()) record.set_memory_mib(spec.mem_per_gpu_mib() * gpus);
   if (spoken_release() < kSlurm24 || !spec.has_cpus_per_gpu() || spec.cpus_per_gpu_by_default()) return;
   // Current releases count the processors that come with its GPUs before it starts.

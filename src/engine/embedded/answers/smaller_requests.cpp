@@ -71,8 +71,9 @@ class Choices {
                   GresList* (model::JobSpec::*mutable_list)()) {
     for (int i = 0; i < list.size(); ++i) {
       const auto words = [&](const std::string& type, uint32_t count) {
-        std::string text = option;
-        if (with_name) text += list[i].name() + ":";
+        const bool by_task = !with_name && list[i].name() != "gpu";  // of all options only one has its name
+        std::string text = by_task ? "--tres-per-task=gres/" : option;
+        if (with_name || by_task) text += list[i].name() + ":";
         if (!type.empty()) text += type + ":";
         return text + std::to_string(count);
       };

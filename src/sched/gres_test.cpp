@@ -1,0 +1,52 @@
+// GRES beside GPUs and shards.
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "sched/test_cluster.h"
+
+namespace minke::sched {
+namespace {
+
+using testing::make_gres;
+
+Request ask(const Machine& machine, const std::string& name, std::uint32_t count) {
+  Request request;
+  request.gres.push_back({*machine.layout().find_gres_name(name), kAnyKind, count, 0, 0});
+  return request;
+}
+
+TEST(Gres, AreGivenOutByNameAndType) {
+  Machine machine = testing::uniform_machine(1, 8, 0, {make_gres("", 3, "nic"), make_gres("a", 1, "fpga")});
+  EXPECT_FALSE(machine.could_ever(ask(machine, "nic", 4)));
+  const Placement two = *machine.place(ask(machine, "nic", 2));
+  machine.allocate(two);
+  EXPECT_FALSE(machine.place(ask(machine, "nic", 2)));
+  const Placement one = *machine.place(ask(machine, "fpga", 1));
+  machine.allocate(one);
+  EXPECT_FALSE(machine.place(ask(machine, "fpga", 1)));
+  EXPECT_EQ(to_model(machine.layout(), one)[0].gres(0).type(), "a");
+  machine.release(two);
+  EXPECT_TRUE(machine.place(ask(machine, "nic", 3)));
+}
+
+TEST(Gres, WhatIsNotConsumedIsThereForEveryJob) {
+  Machine machine = testing::uniform_machine(1, 8, 0, {make_gres("no_consume", 2, "nic")});
+  const Machine idle = machine;
+  EXPECT_FALSE(machine.could_ever(ask(machine, "nic", 3)));
+  std::vector<Placement> running;
+  for (int i = 0; i < 3; ++i) {
+    running.push_back(*machine.place(ask(machine, "nic", 2)));
+    machine.allocate(running.back());
+  }
+  const auto stored = to_model(machine.layout(), running[2]);
+  EXPECT_EQ(stored[0].gres(0).type(), "");
+  EXPECT_EQ(stored[0].gres(0).indices_size(), 2);
+  EXPECT_EQ(*from_model(machine.layout(), stored), running[2]);
+  for (const Placement& placement : running) machine.release(placement);
+  EXPECT_TRUE(machine.place(ask(machine, "nic", 2)));
+  EXPECT_EQ(machine.free_cpus(0), idle.free_cpus(0));
+}
+
+}  // namespace
+}  // namespace minke::sched
