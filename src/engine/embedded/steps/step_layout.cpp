@@ -141,10 +141,14 @@ Result<Choice> choose(const api::StepSpec& spec, const std::vector<StepNode>& no
   return choice;
 }
 
+bool is_gpu(const model::Gres& gres) {
+  return gres.name().empty() || gres.name() == "gpu";
+}
+
 uint64_t count_of(const google::protobuf::RepeatedPtrField<model::Gres>& list) {
   uint64_t sum = 0;
   for (const model::Gres& gres : list) {
-    if (gres.name().empty() || gres.name() == "gpu") sum += gres.count();
+    if (is_gpu(gres)) sum += gres.count();
   }
   return sum;
 }
@@ -211,6 +215,7 @@ class Attempt {
     layout_.cpus.assign(nodes_.size(), 0);
     layout_.memory_mib.assign(nodes_.size(), 0);
     layout_.gpus.assign(nodes_.size(), {});
+    layout_.gres.assign(nodes_.size(), {});
     if (choice_.distribution == Distribution::kArbitrary) {
       for (const size_t index : choice_.nodes) ++layout_.tasks[index];
       layout_.task_nodes = choice_.nodes;
@@ -222,6 +227,7 @@ class Attempt {
     }
     if (!take_memory()) return model::kInvalidTaskMemory;
     if (!take_gpus()) return model::kInsufficientGres;
+    if (!take_gres()) return model::kInvalidGres;
     return std::nullopt;
   }
 
@@ -388,6 +394,39 @@ class Attempt {
       }
     }
     return true;
+  }
+
+  // GRES other than GPUs. A type that the step leaves open may be any of the job's.
+  bool take_gres() {
+    for (size_t i = 0; i < nodes_.size(); ++i) {
+      if (layout_.tasks[i] == 0) continue;
+      std::vector<StepGres> left = nodes_[i].gres;
+      for (StepGres& one : left) {
+        if (leave_used_) one.count -= std::min(one.count, one.used);
+        one.used = 0;
+      }
+      for (const auto& [list, times] :
+           {std::pair{&spec_.gres_per_node(), 1U}, std::pair{&spec_.gpus_per_task(), layout_.tasks[i]}}) {
+        for (const model::Gres& asked : *list)
+          if (!is_gpu(asked) && !take(asked, uint64_t{asked.count()} * times, left)) return false;
+      }
+      for (StepGres& one : left) {
+        if (one.used == 0) continue;
+        layout_.gres[i].push_back({one.name, one.type, one.used, 0});
+      }
+    }
+    return true;
+  }
+
+  // Counts what it takes of `left` in `used`.
+  static bool take(const model::Gres& asked, uint64_t wanted, std::vector<StepGres>& left) {
+    for (StepGres& one : left) {
+      if (one.name != asked.name() || (!asked.type().empty() && one.type != asked.type())) continue;
+      const auto taken = static_cast<uint32_t>(std::min<uint64_t>(wanted, one.count - one.used));
+      one.used += taken;
+      wanted -= taken;
+    }
+    return wanted == 0;
   }
 
   const api::StepSpec& spec_;

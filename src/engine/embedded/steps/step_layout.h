@@ -13,6 +13,13 @@ class StepSpec;
 
 namespace minke::engine {
 
+// Units of a GRES other than GPUs: nobody needs to know which ones.
+struct StepGres {
+  std::string name, type;
+  uint32_t count = 0;  // that the job has, or the step takes
+  uint32_t used = 0;   // by steps that asked for some
+};
+
 struct StepNode {
   std::string name;
   uint32_t cpus = 0;       // that the job has
@@ -23,6 +30,7 @@ struct StepNode {
   std::vector<uint32_t> gpus;             // that the job has, by number
   std::vector<uint32_t> gpus_used;        // by steps that asked for GPUs
   uint32_t gpus_by_default = UINT32_MAX;  // how many of them a step without a GPU request sees
+  std::vector<StepGres> gres = {};
 };
 
 struct StepLayout {
@@ -32,6 +40,7 @@ struct StepLayout {
   std::vector<uint64_t> memory_mib;
   std::vector<std::vector<uint32_t>> gpus;  // that the step sees, by node
   bool holds_gpus = false;                  // it asked for them: other steps that ask get other GPUs
+  std::vector<std::vector<StepGres>> gres;  // that the step asked for, by node
   std::string note;                         // for srun's stderr; may be empty
 };
 

@@ -158,6 +158,35 @@ TEST(StepLayout, GivesGpusOfTheJob) {
   EXPECT_EQ(lay_out_step(spec, nodes)->gpus, (Gpus{{}, {}}));
 }
 
+TEST(StepLayout, TakesOtherGresThatNoStepHolds) {
+  const std::vector<StepNode> nodes = {
+      {.name = "n1", .cpus = 4, .tasks = 1, .gres = {{"nic", "", 3, 1}}},
+      {.name = "n2", .cpus = 4, .tasks = 1, .gres = {{"nic", "a", 1, 0}, {"nic", "b", 2, 0}}}};
+  const auto layout = [&](uint32_t per_node, uint32_t per_task, const std::string& type, bool overlap) {
+    api::StepSpec spec = tasks(2);
+    const auto add = [&](auto* list, uint32_t count) {
+      model::Gres& gres = *list->Add();
+      gres.set_name("nic");
+      gres.set_type(type);
+      gres.set_count(count);
+    };
+    if (per_node != 0) add(spec.mutable_gres_per_node(), per_node);
+    if (per_task != 0) add(spec.mutable_gpus_per_task(), per_task);
+    spec.set_overlap(overlap);
+    return lay_out_step(spec, nodes);
+  };
+  EXPECT_EQ(layout(2, 0, "", false)->gres[0][0].count, 2u);
+  EXPECT_EQ(layout(2, 0, "", false)->gres[1][0].type, "a");
+  EXPECT_EQ(layout(2, 0, "", false)->gres[1][1].count, 1u);
+  EXPECT_FALSE(layout(2, 0, "", false)->holds_gpus);
+  EXPECT_EQ(layout(3, 0, "", false).error().code, model::kNodesBusy);
+  EXPECT_EQ(layout(3, 0, "", true)->gres[0][0].count, 3u);
+  EXPECT_EQ(layout(4, 0, "", false).error().code, model::kInvalidGres);
+  EXPECT_EQ(layout(0, 2, "", false)->gres[1][1].count, 1u);
+  EXPECT_EQ(layout(0, 4, "", false).error().code, model::kInvalidGres);
+  EXPECT_EQ(layout(1, 0, "c", false).error().code, model::kInvalidGres);
+}
+
 TEST(StepLayout, AnUnevenJobTakesWhatItsCpusServeInAll) {
   const std::vector<StepNode> uneven = {{"n1", 4, 0, 4, 0, 0, {}, {}}, {"n2", 2, 0, 2, 0, 0, {}, {}}};
   api::StepSpec wide = tasks(2);

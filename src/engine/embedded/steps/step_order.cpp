@@ -94,10 +94,12 @@ std::vector<std::string> common_variables(const api::StepSpec& spec, const StepR
     common.push_back("SLURM_" + bind);
     if (release >= kSlurm26) common.push_back("SLURMD_" + bind);
   }
-  if (spec.gpus_per_task_size() > 0) {
+  for (const Gres& gres : spec.gpus_per_task()) {
+    if (gres.name() != "gpu") continue;
     const bool old = release < kSlurm24;
     common.push_back(std::string("SLURMD_TRES_BIND=") + (old ? "gpu:" : "gres/gpu:") +
-                     "per_task:" + std::to_string(spec.gpus_per_task(0).count()));
+                     "per_task:" + std::to_string(gres.count()));
+    break;
   }
   return common;
 }

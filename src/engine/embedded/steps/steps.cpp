@@ -9,6 +9,7 @@
 #include "api/steps.pb.h"
 #include "engine/embedded/accounts/rights.h"
 #include "engine/embedded/accounts/users.h"
+#include "engine/embedded/answers/queries.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/launching/confining.h"
 #include "engine/embedded/launching/launching.h"
@@ -81,12 +82,34 @@ Status check_wrapper(const api::StepSpec& spec) {
 
 }  // namespace
 
+namespace {
+
+// Under which a step's tag has what it holds of a GRES on a node.
+std::string held_key(const std::string& node, const StepGres& gres) {
+  return node + "/" + gres.name + ":" + gres.type;
+}
+
+// What the job has on the node beside GPUs.
+std::vector<StepGres> counted_gres(const NodeAllocation& allocation) {
+  std::vector<StepGres> counted;
+  for (const auto& gres : allocation.gres())
+    if (gres.name() != "gpu")
+      counted.push_back({gres.name(), gres.type(), static_cast<uint32_t>(gres.indices_size()), 0});
+  return counted;
+}
+
+}  // namespace
+
 // Resources that a step holds on a node are not available to the next step.
 void Steps::add_held(const StepTag& tag, StepNode& node) {
   const auto held = tag.cpus().find(node.name);
   if (held != tag.cpus().end()) node.cpus_used += held->second;
   const auto memory = tag.memory_mib().find(node.name);
   if (memory != tag.memory_mib().end()) node.memory_used_mib += memory->second;
+  for (StepGres& gres : node.gres) {
+    const auto units = tag.gres().find(held_key(node.name, gres));
+    if (units != tag.gres().end()) gres.used += units->second;
+  }
   const auto gpus = tag.gpus().find(node.name);
   if (gpus == tag.gpus().end()) return;
   node.gpus_used.insert(node.gpus_used.end(), gpus->second.indices().begin(), gpus->second.indices().end());
@@ -107,6 +130,7 @@ std::vector<StepNode> Steps::nodes_of(const Job& job, const JobSteps& steps) con
                   environment::shard_count(allocation) > 0 ? std::vector<uint32_t>()
                                                            : environment::gpu_numbers(allocation),
                   {}};
+    node.gres = counted_gres(allocation);
     for (const auto& [id, step] : steps.running) add_held(step.tag, node);
     if (!by_default.empty()) node.gpus_by_default = by_default[nodes.size()];
     nodes.push_back(std::move(node));
@@ -232,6 +256,10 @@ std::vector<std::string> Steps::write_holdings(const Job& job, const api::StepSp
     memory += layout.memory_mib[i];
     of_job_mib += node.memory_mib();
     gpus += layout.gpus[i].size();
+    for (const StepGres& gres : layout.gres[i]) {
+      add_gres(*record.mutable_tres_gres(), gres.name, gres.type, gres.count);
+      if (!spec.overlap()) (*tag.mutable_gres())[held_key(name, gres)] = gres.count;
+    }
     if (!layout.holds_gpus) continue;
     StepGpus& held = (*tag.mutable_gpus())[name];
     for (const uint32_t gpu : layout.gpus[i]) held.add_indices(gpu);
