@@ -140,6 +140,7 @@ TEST_F(Listing, StepsAreOfTheJobsThatAreNamed) {
 
 TEST_F(Listing, AWalkToNamedJobsMissesNone) {
   std::mt19937 random(7);
+  const auto below = [&](uint32_t end) { return static_cast<uint32_t>(random() % end); };
   for (int i = 0; i < 20; ++i) {
     submit(kAlice);
     submit(kBob, [](JobSpec& spec) { spec.mutable_array()->add_ranges()->set_last(5); });
@@ -156,11 +157,11 @@ TEST_F(Listing, AWalkToNamedJobsMissesNone) {
   for (size_t i = 3; i < ids.size(); i += 7) ask(kRoot, cancel(ids[i]));
   for (int round = 0; round < 300; ++round) {
     api::JobFilter filter;
-    for (uint32_t named = random() % 8 + 1; named > 0; --named) {
+    for (uint32_t named = below(8) + 1; named > 0; --named) {
       api::JobSelector& selector = *filter.add_jobs();
-      selector.set_job_id(ids[random() % ids.size()] + (random() % 20 == 0 ? 1000000 : 0));
-      if (random() % 4 == 0) selector.add_tasks()->set_last(random() % 6);
-      if (random() % 4 == 0) selector.set_het_offset(random() % 3);
+      selector.set_job_id(ids[below(static_cast<uint32_t>(ids.size()))] + (below(20) == 0 ? 1000000 : 0));
+      if (below(4) == 0) selector.add_tasks()->set_last(below(6));
+      if (below(4) == 0) selector.set_het_offset(below(3));
     }
     const JobMatcher matcher(filter, {});
     std::vector<uint32_t> all, found;
@@ -170,7 +171,7 @@ TEST_F(Listing, AWalkToNamedJobsMissesNone) {
     for (walk.begin_piece(); walk.job() != nullptr;) {
       if (matcher.touches(*walk.job())) found.push_back(walk.job()->id);
       walk.advance();
-      if (random() % 3 == 0) walk.begin_piece();
+      if (below(3) == 0) walk.begin_piece();
     }
     EXPECT_EQ(found, all) << filter.ShortDebugString();
   }
