@@ -14,6 +14,7 @@ import pathlib
 import re
 import shutil
 import socket
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -25,6 +26,7 @@ from parts.rest import resident_kib, switches
 from parts.squeue import submit_singles, submit_singles_by_wire
 from peers.slurm import PATH
 from report import Report
+from wire import protocol
 
 NAME = "portal"
 JOBS, PAGES = 10_000, 500
@@ -173,6 +175,27 @@ ANSWERS = {"ended jobs, the first page": "/api/v1/jobs/ended", "failures": "/api
            "events of nodes": "/api/v1/node_events", "notes": "/api/v1/notes", "log": "/api/v1/log", "levels of a month": "/api/v1/levels"}
 
 
+def add_series(database: pathlib.Path, job_id: int) -> None:
+    """What was measured of a job in a week, as long as a stored series gets: 64 processors, 8 GPUs with all of their parts."""
+    samples, model = 240, protocol()
+    every = 7 * 86400 // samples
+    series = model.Series(peak_memory_kib=1 << 28, merged=32)
+    series.time.extend([int(time.time()) - 7 * 86400] + [every] * (samples - 1))
+    for name in ("cpu_milliseconds", "memory_kib", "read_kib", "write_kib", "processes", "energy_joules", "threads", "running_threads", "cache_kib",
+                 "shared_kib", "received_kib", "sent_kib"):
+        getattr(series, name).extend(number * 1000 for number in range(samples))
+    for number in range(8):
+        gpu = series.gpus.add(uuid=f"GPU-{number}".encode())
+        for name in ("utilization", "memory_mib", "milliwatts", "clock_mhz", "memory_utilization"):
+            getattr(gpu, name).extend((-1) ** sample * (sample % 50) for sample in range(samples))
+        for part in range(1, 12):
+            gpu.parts.add(part=part).values.extend((-1) ** sample * (sample % 500) for sample in range(samples))
+    for number in range(64):
+        series.processors.add(id=number).milliseconds.extend([every * 900] * samples)
+    with contextlib.closing(sqlite3.connect(database)) as base, base:
+        base.execute("INSERT INTO series(run, record) VALUES(?, ?)", (job_id << 31, series.SerializeToString()))
+
+
 def browser_times(portal: Portal, node: str, repeats: int, report: Report) -> None:
     tests, chromium = pathlib.Path(__file__).parents[2] / "web" / "tests", shutil.which("chromium")
     if chromium is None or shutil.which("npm") is None:
@@ -198,6 +221,7 @@ def measure_history(context: Context, report: Report) -> None:
         people = {os.getuid(): getpass.getuser()} | {sacct.FIRST_UID + number: f"user{number}" for number in range(1, sacct.USERS)}
         sacct.fill(minke.home / "minke.db", options.finished_jobs, int(time.time()) - options.finished_jobs * sacct.EVERY, people)
         report.sample("portal: the record of a year is written s", time.monotonic() - began)
+        add_series(minke.home / "minke.db", options.finished_jobs)
         require(subprocess.run([str(minke.program), "up"], env=minke.environment, capture_output=True, text=True))
         submit_singles_by_wire(minke, options.queued)
         portal = Portal(minke)
@@ -205,6 +229,12 @@ def measure_history(context: Context, report: Report) -> None:
             node = json.loads(portal.get("/api/v1/nodes"))["nodes"][0]["name"]
             for name, path in ANSWERS.items():
                 report.sample(f"portal: {name}, ms the first time", seconds_of(lambda: portal.get(path.replace("NODE", node))) * 1000)
+            path = f"/api/v1/jobs/{options.finished_jobs}/measurements"
+            told = json.loads(portal.get(path))["series"]
+            if len(told["time"]) < 200 or len(told["gpus"]) != 8:
+                raise RuntimeError("the series of a week is not there")
+            for _ in range(options.repeats):
+                report.sample("portal: a week of a job's series, ms", seconds_of(lambda: portal.get(path)) * 1000)
             browser_times(portal, node, options.repeats, report)
         finally:
             portal.close()
@@ -213,6 +243,7 @@ def measure_history(context: Context, report: Report) -> None:
         report.limit(f"{name} in a browser, {queue}", f"portal: {name} in a browser ms", "ms", 300)
     for name in ("ended jobs, the first page", "failures", "timeline", "forecast", "week of the cluster", "events of nodes", "notes", "log"):
         report.limit(f"{name}, {queue}", f"portal: {name}, ms the first time", "ms", 300)
+    report.limit("a week of a job's series: 64 processors, 8 GPUs", "portal: a week of a job's series, ms", "ms", 20)
 
 
 def measure(context: Context, report: Report) -> None:
