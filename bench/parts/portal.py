@@ -168,7 +168,7 @@ def measure_rate(minke, portal: Portal, repeats: int, report: Report) -> None:
 
 
 LOOKED_AT = {"home": ["/", "section table, section p.quiet"], "jobs": ["/jobs", "tbody tr"], "ended jobs": ["/jobs?list=ended&all=1", "tbody tr"],
-             "cluster": ["/cluster", "section h2"], "node": ["/cluster/NODE", "dl"], "accounts": ["/accounts", "h1"], "administration": ["/admin", "h1"], "a person": ["/people/user1", "h1"], "no data": ["/nothing/here", "h1"]}  # the last is what the browser itself takes
+             "cluster": ["/cluster", "section h2"], "node": ["/cluster/NODE", "dl"], "accounts": ["/accounts", "main table"], "administration": ["/admin", "main table"], "a person": ["/people/user1", "main table"], "no data": ["/nothing/here", "h1"]}  # the last is what the browser itself takes
 ANSWERS = {"ended jobs, the first page": "/api/v1/jobs/ended", "failures": "/api/v1/failures", "timeline": "/api/v1/timeline?node=NODE",
            "waits of a week": "/api/v1/waits", "waste of a week": "/api/v1/waste", "footprint of a month": "/api/v1/footprint",
            "use of the year": "/api/v1/usage", "forecast": "/api/v1/forecast", "week of the cluster": "/api/v1/timeline?everyone=1",

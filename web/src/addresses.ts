@@ -16,6 +16,7 @@ export const sinceVisit = visited && Date.now() / 1000 - visited > 86400 ? visit
 export const homeAddress = () => address("/api/v1/home", { since: sinceVisit || "" });
 
 export const jobAddress = (id: string) => `/api/v1/jobs/${encodeURIComponent(id)}`;
+export const personAddress = (name: string) => address("/api/v1/jobs/ended", { user: name, limit: 20 });
 export const nodeAddress = (name: string) => `/api/v1/nodes/${encodeURIComponent(name)}`;
 
 /** Rows of a page of jobs. */

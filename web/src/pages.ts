@@ -1,7 +1,7 @@
 // The pages of the portal: which one an address shows, where its program is, and what it asks first. Each page's program is
 // a file of its own, so that a browser does not read all of them to show one.
 import type { Component } from "svelte";
-import { decoded, homeAddress, jobAddress, jobsAddress, nodeAddress } from "./addresses";
+import { decoded, homeAddress, jobAddress, jobsAddress, nodeAddress, personAddress } from "./addresses";
 
 type Query = (name: string) => string;
 type Page = {
@@ -19,11 +19,11 @@ const pages: [string, Page][] = [
   ["/new", { program: () => import("./pages/New.svelte") }],
   ["/interactive", { program: () => import("./pages/Interactive.svelte") }],
   ["/compare", { program: () => import("./pages/Compare.svelte") }],
-  ["/accounts", { program: () => import("./pages/Accounts.svelte") }],
+  ["/accounts", { program: () => import("./pages/Accounts.svelte"), first: () => "/api/v1/usage" }],
   ["/storage", { program: () => import("./pages/Storage.svelte") }],
   ["/cluster", { program: () => import("./pages/Cluster.svelte"), first: () => "/api/v1/cluster" }],
   ["/cluster/*", { program: () => import("./pages/Node.svelte"), about: "name", first: nodeAddress }],
-  ["/people/*", { program: () => import("./pages/Person.svelte"), about: "name" }],
+  ["/people/*", { program: () => import("./pages/Person.svelte"), about: "name", first: personAddress }],
   ["/admin", { program: () => import("./pages/Admin.svelte") }],
   ["/sessions", { program: () => import("./pages/Sessions.svelte") }],
   ["/public", { program: () => import("./pages/Public.svelte") }],
