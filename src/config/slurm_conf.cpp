@@ -73,7 +73,7 @@ class Reader {
   Status node_layout(const Words& words, model::NodeRecord& node);
   Status node_word(const std::string& name, const std::string& value, model::NodeRecord& node);
   Status add_nodes(const std::vector<std::string>& names, model::NodeRecord node, const std::string* gres);
-  Status node_gres(const std::string& value, model::NodeRecord& node);
+  Status node_gres(const std::string& value);  // of the last of nodes_
   Status add_other_gres();
   Status partition(const Words& words);
   Status partition_word(const std::string& name, const std::string& value, model::PartitionRecord& record);
@@ -222,14 +222,14 @@ Status Reader::node_layout(const Words& words, model::NodeRecord& node) {
   return {};
 }
 
-Status Reader::node_gres(const std::string& value, model::NodeRecord& node) {
+Status Reader::node_gres(const std::string& value) {
+  model::NodeRecord& node = nodes_.back();
   auto parsed = text::parse_gres_list(value);
   if (!parsed) return failure("Gres=" + value + ": " + parsed.error().message);
   std::vector<model::Gres> gpus, others;
   for (const model::Gres& gres : *parsed) (is_only_counted(gres) ? others : gpus).push_back(gres);
   if (!others.empty())
-    other_gres_.push_back(
-        {.node = static_cast<size_t>(&node - nodes_.data()), .where = where_, .offered = std::move(others)});
+    other_gres_.push_back({.node = nodes_.size() - 1, .where = where_, .offered = std::move(others)});
   // This machine has the GPUs that its driver reports.
   if (node.name() == machine_.name() || node.name() == "localhost") {
     if (!gpus.empty()) note_unused("Gres");
@@ -316,7 +316,7 @@ Status Reader::add_nodes(const std::vector<std::string>& names, model::NodeRecor
     if (!node_names_.insert(name).second) return failure("there are two nodes " + name);
     nodes_.push_back(node);
     if (gres == nullptr) continue;
-    if (const Status given = node_gres(*gres, nodes_.back()); !given) return given;
+    if (const Status given = node_gres(*gres); !given) return given;
   }
   return {};
 }

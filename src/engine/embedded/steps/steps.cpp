@@ -80,10 +80,6 @@ Status check_wrapper(const api::StepSpec& spec) {
                  kPathnameTooLong);
 }
 
-}  // namespace
-
-namespace {
-
 // Under which a step's tag has what it holds of a GRES on a node.
 std::string held_key(const std::string& node, const StepGres& gres) {
   return node + "/" + gres.name + ":" + gres.type;
