@@ -119,6 +119,57 @@ def test_one_partition_of_a_list_or_all(new_cluster):
     assert partition_of(cluster, "-t1:00:00", "-p", "short,long") == "short,long"
 
 
+WAITS_FOR_LIMITS = """
+[[partition]]
+name = "short"
+max_time = "0:01:00"
+max_nodes = 1
+"""
+
+
+def test_a_job_waits_for_limits_of_its_partition(new_cluster):
+    """EnforcePartLimits=NO: reasons as a Slurm 26.05 gives them; what no limit forbids is refused all the same."""
+    machine = Machine(nodes=2, cpus=4, memory=4000, settings='enforce_part_limits = "NO"', extra=WAITS_FOR_LIMITS)
+    cluster = new_cluster("no", machine)
+    assert "EnforcePartLimits       = NO" in cluster.run("scontrol", "show", "config").stdout
+    for limit in ("name=small maxmempernode=10", "name=pair minnodes=2",
+                  "name=other denyqos=normal", "name=kept reqresv=yes"):
+        cluster.run("scontrol", "create", *f"partition{limit} nodes=ALL".split(), check=0)
+
+    def reason(*options):
+        job = int(cluster.run("sbatch", "--parsable", *options, "--wrap=true", check=0).stdout)
+        assert cluster.state(job) == "PENDING"
+        return cluster.run("squeue", "-h", "-j", job, "-o", "%P %r").stdout.strip()
+
+    assert reason("-p", "short", "-t5") == "short PartitionTimeLimit"
+    assert reason("-p", "short", "-N2") == "short PartitionNodeLimit"
+    for larger in ("-N9", "-n99", "-c99"):
+        assert reason("-p", "short", larger) == "short PartitionConfig"
+    assert reason("-p", "small", "--mem=20") == "small MaxMemPerLimit"
+    assert reason("-p", "pair", "-N1") == "pair PartitionNodeLimit"
+    assert reason("-p", "other") == "other QOSNotAllowed"
+    assert reason("-p", "small,other", "--mem=20").startswith("small,other ")
+    for options in (("-p", "short", "--mem=999999"), ("-p", "main", "--tmp=99999999"), ("-p", "kept")):
+        cluster.run("sbatch", *options, "--wrap=true", check=1)
+
+    job = int(cluster.run("sbatch", "--parsable", "-p", "short", "-t5", "--wrap=true", check=0).stdout)
+    assert "partition short allows at most 1 min" in cluster.run("minke", "why", job).stdout + cluster.run(
+        "sbatch", "-p", "short", "-t5", "--wrap=true", check=0).stderr
+    cluster.run("scontrol", "update", "partitionname=short", "maxtime=10", check=0)
+    cluster.wait_end(job)
+    assert cluster.run("sbatch", "-W", "-p", "short,main", "-t60", "--wrap=true").returncode == 0
+
+
+def test_memory_per_processor_of_a_list_of_partitions(new_cluster):
+    """A job that asks for more than MaxMemPerCPU gets more processors; with a list each partition of it counts."""
+    machine = Machine(nodes=1, cpus=2, memory=4000, settings='enforce_part_limits = "ALL"')
+    cluster = new_cluster("spread", machine)
+    cluster.run("scontrol", "create", "partitionname=p1", "nodes=ALL", "maxmempercpu=100", check=0)
+    cluster.run("sbatch", "-p", "p1,main", "--mem-per-cpu=300", "--wrap=true", check=1)
+    job = int(cluster.run("sbatch", "--parsable", "--hold", "-p", "p1,main", "--mem-per-cpu=150", "--wrap=true", check=0).stdout)
+    assert cluster.run("squeue", "-h", "-j", job, "-o", "%C").stdout.strip() == "2"
+
+
 PER_GPU = """
 [[partition]]
 name = "share"

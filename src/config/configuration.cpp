@@ -38,6 +38,7 @@
 #include "text/memory.h"
 #include "text/number.h"
 #include "text/tres.h"
+#include "text/word.h"
 
 namespace minke::config {
 
@@ -195,9 +196,9 @@ void read_job_rules(Table& table, Configuration& config) {
   table.number("max_job_count", 1, 100000000,
                [&](int64_t v) { config.max_job_count = static_cast<uint32_t>(v); });
   table.text("enforce_part_limits", [&](const std::string& given) -> Status {
-    if (given != "ANY" && given != "ALL")
-      return failure("must be ANY or ALL: a job that no partition takes is always refused");
-    config.all_partitions_must_fit = given == "ALL";
+    const auto limits = parse_part_limits(given);
+    if (!limits) return failure("must be ANY, ALL or NO");
+    config.part_limits = *limits;
     return {};
   });
   table.text("select_type_parameters",
@@ -354,6 +355,17 @@ void discover_gpus(Configuration& config) {
 }
 
 }  // namespace
+
+std::optional<PartLimits> parse_part_limits(std::string_view word) {
+  if (text::is(word, "ANY")) return PartLimits::kAny;
+  if (text::is(word, "ALL") || text::is(word, "YES")) return PartLimits::kAll;
+  if (text::is(word, "NO")) return PartLimits::kNo;
+  return std::nullopt;
+}
+
+std::string part_limits_word(PartLimits limits) {
+  return limits == PartLimits::kAll ? "ALL" : limits == PartLimits::kNo ? "NO" : "ANY";
+}
 
 model::MailSettings default_mail_settings() {
   model::MailSettings settings;

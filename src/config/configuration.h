@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -67,6 +68,16 @@ enum class PortAccess : uint8_t {
   kEverybody,  // every user of the machine, too
 };
 
+// EnforcePartLimits: what becomes of a job that limits of its partitions keep out.
+enum class PartLimits : uint8_t {
+  kAny,  // refused unless one partition of its list takes it
+  kAll,  // refused unless all do
+  kNo,   // it waits until a limit or the job changes
+};
+// "any", in any case; YES is ALL. Returns nothing for an unknown word.
+std::optional<PartLimits> parse_part_limits(std::string_view word);
+std::string part_limits_word(PartLimits limits);  // as Slurm writes it
+
 struct Configuration {
   std::string home;                 // absolute
   std::string source_path;          // of minke.toml, or of a slurm.conf in its place; empty: none
@@ -82,13 +93,13 @@ struct Configuration {
   uint64_t tmp_bytes = 0;  // its limit in bytes; 0: as large as there is room
   // MpiDefault: what srun offers to MPI libraries without --mpi; auto: what the program is linked with.
   std::string mpi_default = "auto";
-  uint32_t kill_wait_seconds = 30;       // between SIGTERM and SIGKILL
-  uint32_t min_job_age_seconds = 300;    // how long squeue and scontrol still show a job that ended
-  uint32_t max_array_size = 4000002;     // largest index + 1
-  uint32_t max_job_count = 10000000;     // pending and running, tasks counted singly
-  bool all_partitions_must_fit = false;  // EnforcePartLimits=ALL: of a job's list; else one is enough
-  bool requeue_by_default = true;        // JobRequeue
-  bool cancel_cron_explicitly = false;   // ScronParameters=explicit_scancel: scancel wants --cron
+  uint32_t kill_wait_seconds = 30;     // between SIGTERM and SIGKILL
+  uint32_t min_job_age_seconds = 300;  // how long squeue and scontrol still show a job that ended
+  uint32_t max_array_size = 4000002;   // largest index + 1
+  uint32_t max_job_count = 10000000;   // pending and running, tasks counted singly
+  PartLimits part_limits = PartLimits::kAny;
+  bool requeue_by_default = true;       // JobRequeue
+  bool cancel_cron_explicitly = false;  // ScronParameters=explicit_scancel: scancel wants --cron
   // A requeued job may start again after this time, so that a job that requeues itself at once does not keep
   // the daemon busy. (Slurm waits two minutes, for its credentials to expire.)
   uint32_t requeue_delay_seconds = 2;

@@ -139,7 +139,7 @@ constexpr Parameter kParameters[] = {
      }},
     {"EioTimeout", "60"},
     {"EnforcePartLimits", nullptr,
-     [](const ListingFacts& f) -> std::string { return f.config.all_partitions_must_fit ? "ALL" : "ANY"; }},
+     [](const ListingFacts& f) -> std::string { return part_limits_word(f.config.part_limits); }},
     {"Epilog", ""},
     {"EpilogMsgTime", "2000 usec"},
     {"EpilogSlurmctld", ""},

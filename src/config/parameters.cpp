@@ -161,10 +161,9 @@ constexpr Parameter kUsed[] = {
     {"DisableRootJobs", [](Configuration& c, Value v) { return of_partitions(c, "DisableRootJobs", v); }},
     {"EnforcePartLimits",
      [](Configuration& config, Value value) -> Status {
-       if (!text::is(value, "ALL") && !text::is(value, "ANY") && !text::is(value, "NO") &&
-           !text::is(value, "YES"))
-         return failure("must be ALL, ANY or NO");
-       config.all_partitions_must_fit = text::is(value, "ALL") || text::is(value, "YES");
+       const auto limits = parse_part_limits(value);
+       if (!limits) return failure("must be ALL, ANY or NO");
+       config.part_limits = *limits;
        return {};
      }},
     {"FirstJobId", whole<&Configuration::first_job_id, 1, 0x03ffffff>},

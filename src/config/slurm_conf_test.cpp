@@ -146,7 +146,7 @@ TEST(SlurmConfiguration, ComesBeforeMinkeToml) {
   EXPECT_EQ(config.preemption.type, PreemptType::kQos);
   EXPECT_EQ(config.preemption.mode, PreemptMode::kSuspend);
   EXPECT_TRUE(config.private_jobs);
-  EXPECT_TRUE(config.all_partitions_must_fit);
+  EXPECT_EQ(config.part_limits, PartLimits::kAll);
   EXPECT_EQ(config.measuring_interval, 5u);
   EXPECT_EQ(config.mpi_default, "pmix");
   EXPECT_FALSE(config.requeue_by_default);
@@ -159,6 +159,13 @@ TEST(SlurmConfiguration, ComesBeforeMinkeToml) {
 }
 
 // As in Slurm, whatever their order.
+TEST(SlurmConfiguration, SaysWhatBecomesOfJobsOverLimitsOfPartitions) {
+  EXPECT_EQ(apply("").config.part_limits, PartLimits::kAny);
+  EXPECT_EQ(apply("EnforcePartLimits=no").config.part_limits, PartLimits::kNo);
+  EXPECT_EQ(apply("EnforcePartLimits=Yes").config.part_limits, PartLimits::kAll);
+  EXPECT_FALSE(apply("EnforcePartLimits=some").status);
+}
+
 TEST(SlurmConfiguration, MemoryOfNodesGoesBeforeThatOfCpus) {
   for (const char* text :
        {"DefMemPerCPU=100 DefMemPerNode=900\nNodeName=a CPUs=1\nPartitionName=p\n",

@@ -62,7 +62,7 @@ void add_jobs(const Configuration& config, const Grown& grown, Lines& to, Notes&
                     kMostJobs, config.max_job_count));
   to.set("MinJobAge", config.min_job_age_seconds);
   to.set("KillWait", config.kill_wait_seconds);
-  to.set("EnforcePartLimits", config.all_partitions_must_fit ? "ALL" : "ANY");
+  to.set("EnforcePartLimits", config::part_limits_word(config.part_limits));
   to.set("JobRequeue", config.requeue_by_default ? 1 : 0);
   if (config.private_jobs) to.set("PrivateData", "jobs");
   if (config.interactive_step) to.set("LaunchParameters", "use_interactive_step");

@@ -44,6 +44,8 @@ constexpr ReasonRow kReasons[] = {
     {model::WAIT_RESOURCES, "Resources"},
     {model::WAIT_PART_NODE_LIMIT, "PartitionNodeLimit"},
     {model::WAIT_PART_TIME_LIMIT, "PartitionTimeLimit"},
+    {model::WAIT_PART_CONFIG, "PartitionConfig"},
+    {model::WAIT_PN_MEM_LIMIT, "MaxMemPerLimit"},
     {model::WAIT_PART_DOWN, "PartitionDown"},
     {model::WAIT_PART_INACTIVE, "PartitionInactive"},
     {model::WAIT_HELD, "JobHeldAdmin"},

@@ -158,7 +158,7 @@ Status Actions::check_place(Job& job, JobSpec& spec, const Changes& changes, uin
     if (const Status admitted = core_.nodes->choose_partitions(spec, job.uid); !admitted) return admitted;
     std::string partitions;
     if (const Status possible = core_.scheduling->check(spec, partitions); !possible) return possible;
-    spec.set_partition(partitions);
+    if (core_.config.part_limits != config::PartLimits::kNo) spec.set_partition(partitions);
   }
   return charge_anew(job, spec, waits && (placement || changes[Updated::kTimeLimit]), uid);
 }

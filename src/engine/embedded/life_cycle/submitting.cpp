@@ -26,7 +26,6 @@
 #include "store/store.h"
 #include "submit/text_limits.h"
 #include "text/duration.h"
-#include "text/hostlist.h"
 #include "text/mail_address.h"
 #include "text/number.h"
 
@@ -62,25 +61,6 @@ void take_gpu_defaults(JobSpec& spec, const PartitionRecord* partition) {
     spec.set_mem_per_gpu_mib(partition->default_mem_per_gpu_mib());
     spec.set_mem_per_gpu_by_default(true);
   }
-}
-
-// Whether it asks for more nodes, or processors, than the whole partition has.
-bool is_larger_than(const JobSpec& spec, const PartitionRecord& partition,
-                    const std::vector<NodeRecord>& all) {
-  const auto names = text::expand_hostlist(partition.nodes());
-  if (!names) return false;
-  uint64_t nodes = 0, cpus = 0;
-  for (const NodeRecord& node : all) {
-    if (std::find(names->begin(), names->end(), node.name()) == names->end()) continue;
-    ++nodes;
-    cpus += node.cpus();
-  }
-  const uint64_t on_nodes = uint64_t{std::max(1U, spec.min_nodes())} * std::max(1U, spec.ntasks_per_node());
-  const uint64_t tasks = spec.has_ntasks() ? spec.ntasks() : on_nodes;
-  const uint64_t asked = tasks * std::max(1U, spec.cpus_per_task());
-  const uint64_t each = spec.ntasks_per_node();
-  const bool spread = each > 0 && !spec.has_min_nodes() && (tasks + each - 1) / each > nodes;
-  return spread || spec.min_nodes() > nodes || (!spec.overcommit() && asked > cpus);
 }
 
 std::string first_of(const std::string& list) {
@@ -185,18 +165,18 @@ Result<Accounts::Charge> Submitting::charge_for(JobSpec& spec, const std::string
 }
 
 // Whether a job that nothing here can run is taken all the same, as in Slurm: its machine may change while it
-// is held, and limits of partitions may while it has a time to begin.
+// is held, and limits of partitions may while it has a time to begin, or always (EnforcePartLimits=NO).
 bool Submitting::may_wait(const JobSpec& spec, const Error& problem) const {
-  if (spec.interactive() && !spec.external()) return false;
+  const bool always = core_.config.part_limits == config::PartLimits::kNo;
+  if (spec.interactive() && !spec.external() && !always) return false;
   bool beyond_partition =
       problem.code == kTooManyCpus || problem.code == kInvalidNodeCount || problem.code == kInvalidTimeLimit;
   if (problem.code == kNodeConfigUnavailable) {
-    const PartitionRecord* partition = core_.nodes->find_partition(first_of(spec.partition()));
-    beyond_partition = partition != nullptr && is_larger_than(spec, *partition, core_.nodes->nodes());
+    beyond_partition = core_.nodes->is_larger_than(spec, first_of(spec.partition()));
     if (spec.hold() && !beyond_partition) return true;
   }
   const bool later = spec.hold() || spec.begin_time() > core_.now();
-  return beyond_partition && later && !core_.config.all_partitions_must_fit;
+  return beyond_partition && (always || later) && core_.config.part_limits != config::PartLimits::kAll;
 }
 
 Status Submitting::check(JobSpec& spec, uint32_t uid, Charges& charges) const {
@@ -218,7 +198,8 @@ Status Submitting::check(JobSpec& spec, uint32_t uid, Charges& charges) const {
   take_gpu_defaults(spec, core_.nodes->find_partition(first_of(spec.partition())));
   std::string partitions;
   if (const Status possible = core_.scheduling->check(spec, partitions); possible) {
-    spec.set_partition(partitions);
+    // With NO it waits for all of its list.
+    if (core_.config.part_limits != config::PartLimits::kNo) spec.set_partition(partitions);
   } else if (!may_wait(spec, possible.error())) {
     return possible;
   }
@@ -454,6 +435,9 @@ void Submitting::add_notes(const Job& job, api::SubmitReply& answer) const {
     if (const Status possible = core_.scheduling->check(spec, ignored); !possible)
       answer.add_notes("warning: nothing here can run this job as it is: " + possible.error().message);
   }
+  if (core_.config.part_limits == config::PartLimits::kNo && !job.queued && job.details &&
+      !job.details->reason_detail.empty())
+    answer.add_notes("warning: nothing here can run this job as it is: " + job.details->reason_detail);
   if (job.is_het_leader()) {  // each component can run; whether all can at once is for the user to know
     std::vector<JobSpec> specs;
     for (const Job* one : core_.state.components(job)) specs.push_back(one->submission->spec());

@@ -75,6 +75,11 @@ class Nodes {
   Status choose_partitions(model::JobSpec& spec, uint32_t uid) const;
   // The same for a job whose account and QOS, where it names none, are those of `named`.
   Status choose_partitions(model::JobSpec& spec, uint32_t uid, const model::JobSpec& named) const;
+  // Whether it asks for more nodes, or processors, than the whole partition has.
+  bool is_larger_than(const model::JobSpec& spec, const std::string& partition) const;
+  // Whether the partition takes a job that waits, now that partitions have changed or while it waits for
+  // that (EnforcePartLimits=NO). `spec` names its account and QOS.
+  Status takes(const std::string& partition, const model::JobSpec& spec, uint32_t uid) const;
 
  private:
   std::string route(const model::JobSpec& spec) const;  // empty: no partition serves it

@@ -9,6 +9,7 @@
 #include "model/cluster.pb.h"
 #include "model/error.h"
 #include "model/job_spec.pb.h"
+#include "text/hostlist.h"
 #include "text/memory.h"
 
 namespace minke::engine {
@@ -66,6 +67,12 @@ Status admits(const PartitionRecord& partition, const JobSpec& spec, const JobSp
   return {};
 }
 
+// What a job may wait for with EnforcePartLimits=NO. Who may use a partition at all is decided at once.
+bool is_limit(int code) {
+  return code == kInvalidTaskMemory || code == kPartitionGroup || code == kInvalidAccount ||
+         code == kInvalidQos;
+}
+
 // A job that asks for more memory per CPU than the partition allows gets more CPUs to make up for it.
 void spread_memory(const PartitionRecord& partition, JobSpec& spec) {
   const uint64_t most = partition.max_mem_per_cpu_mib();
@@ -93,6 +100,7 @@ Status Nodes::choose_partitions(JobSpec& spec, uint32_t uid, const JobSpec& name
     if (spec.partition().empty())
       return failure("no partition takes such a job for so long unless it is named", kInvalidTimeLimit);
   }
+  const config::PartLimits limits = core_.config.part_limits;
   std::string admitting;
   Status first;
   for (const std::string& name : make_submission(0, spec, default_partition().name()).partitions) {
@@ -101,18 +109,45 @@ Status Nodes::choose_partitions(JobSpec& spec, uint32_t uid, const JobSpec& name
       return failure("there is no partition " + name + ": there is " + names_of(partitions_),
                      kInvalidPartitionName);
     const Status admitted = admits(*partition, spec, named, uid);
-    if (admitted) {
+    if (admitted || (limits == config::PartLimits::kNo && is_limit(admitted.error().code))) {
+      // As in Slurm, the first that will do decides with ANY, and each one otherwise.
+      if (limits != config::PartLimits::kAny || admitting.empty()) spread_memory(*partition, spec);
       admitting += (admitting.empty() ? "" : ",") + name;
-    } else if (core_.config.all_partitions_must_fit && admitted.error().code != kPartitionNotAvailable) {
+    } else if (limits == config::PartLimits::kAll && admitted.error().code != kPartitionNotAvailable) {
       return admitted;
     } else if (first) {
       first = admitted;
     }
   }
   if (admitting.empty()) return first;
-  if (const PartitionRecord* only = find_partition(admitting); only != nullptr) spread_memory(*only, spec);
   spec.set_partition(admitting);
   return {};
+}
+
+bool Nodes::is_larger_than(const JobSpec& spec, const std::string& partition) const {
+  const PartitionRecord* record = find_partition(partition);
+  if (record == nullptr) return false;
+  const auto names = text::expand_hostlist(record->nodes());
+  if (!names) return false;
+  uint64_t nodes = 0, cpus = 0;
+  for (const NodeRecord& node : nodes_) {
+    if (std::find(names->begin(), names->end(), node.name()) == names->end()) continue;
+    ++nodes;
+    cpus += node.cpus();
+  }
+  const uint64_t on_nodes = uint64_t{std::max(1U, spec.min_nodes())} * std::max(1U, spec.ntasks_per_node());
+  const uint64_t tasks = spec.has_ntasks() ? spec.ntasks() : on_nodes;
+  const uint64_t asked = tasks * std::max(1U, spec.cpus_per_task());
+  const uint64_t each = spec.ntasks_per_node();
+  const bool spread = each > 0 && !spec.has_min_nodes() && (tasks + each - 1) / each > nodes;
+  return spread || spec.min_nodes() > nodes || (!spec.overcommit() && asked > cpus);
+}
+
+Status Nodes::takes(const std::string& partition, const JobSpec& spec, uint32_t uid) const {
+  const PartitionRecord* record = find_partition(partition);
+  if (core_.config.part_limits != config::PartLimits::kNo || record == nullptr) return {};
+  const Status admitted = admits(*record, spec, spec, uid);
+  return admitted || is_limit(admitted.error().code) ? admitted : Status();
 }
 
 }  // namespace minke::engine

@@ -65,7 +65,7 @@ Status Scheduling::check(const model::JobSpec& spec, std::string& partitions) co
       possible += (possible.empty() ? "" : ",") + name;
     } else {
       if (request.error().code == model::kInvalidPartitionName) return failure(request.error());
-      if (core_.config.all_partitions_must_fit) return failure(request.error());
+      if (core_.config.part_limits == config::PartLimits::kAll) return failure(request.error());
       if (first_error.message.empty()) first_error = request.error();
     }
   }
@@ -159,6 +159,31 @@ void Scheduling::foresee_priority(Job& job) {
   if (request) core_.priorities->enter(job, spec, *request);
 }
 
+// Why a job waits that no partition takes as it is; `partition` is the last of its list.
+model::StateReason Scheduling::reason_of_problem(const Error& problem, const model::JobSpec& spec,
+                                                 const std::string& partition) const {
+  using namespace model;
+  const bool waits_for_limits = core_.config.part_limits == config::PartLimits::kNo;
+  switch (problem.code) {
+    case kReservationInvalid:
+      return WAIT_RESERVATION;
+    case kInvalidTimeLimit:
+      return WAIT_PART_TIME_LIMIT;
+    case kInvalidTaskMemory:
+      return WAIT_PN_MEM_LIMIT;
+    case kInvalidAccount:
+    case kPartitionGroup:
+      return WAIT_PART_CONFIG;
+    case kInvalidQos:
+      return QOS_NOT_ALLOWED;
+    default:
+      break;
+  }
+  if (!waits_for_limits) return FAIL_BAD_CONSTRAINTS;
+  if (core_.nodes->is_larger_than(spec, partition)) return WAIT_PART_CONFIG;
+  return problem.code == kInvalidNodeCount ? WAIT_PART_NODE_LIMIT : FAIL_BAD_CONSTRAINTS;
+}
+
 void Scheduling::update(Job& job) {
   RequestGuard::changing();
   using namespace model;
@@ -176,6 +201,8 @@ void Scheduling::update(Job& job) {
   for (size_t i = 0; i < job.choices; ++i) {
     const std::string& name = World::partition_of(job, i);
     auto request = request_for(spec, name, job.time_limit_minutes);
+    if (const Status taken = core_.nodes->takes(name, spec, job.uid); request && !taken)
+      request = failure(taken.error());
     if (!request) {
       problem = request.error();
       continue;
@@ -192,10 +219,9 @@ void Scheduling::update(Job& job) {
     job.queued = true;
   }
   if (!job.queued) {
-    // The machine has changed since the submission, and nothing can run the job any more.
+    // The machine has changed since the submission, or it may wait for that: nothing can run the job.
     job.need_details().reason_detail = problem.message;
-    if (problem.code == model::kReservationInvalid) return wait(job, WAIT_RESERVATION);
-    return wait(job, problem.code == model::kInvalidTimeLimit ? WAIT_PART_TIME_LIMIT : FAIL_BAD_CONSTRAINTS);
+    return wait(job, reason_of_problem(problem, spec, job.submission->partitions.back()));
   }
   job.reason = WAIT_NO_REASON;
   core_.priorities->something_waits();

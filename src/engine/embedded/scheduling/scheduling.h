@@ -127,6 +127,8 @@ class Scheduling : public JobListener, public ClusterListener {
   void wait(Job& job, model::StateReason reason);
   int64_t core_now() const;
   void foresee_priority(Job& job);
+  model::StateReason reason_of_problem(const Error& problem, const model::JobSpec& spec,
+                                       const std::string& partition) const;
   // The request in the first partition that could take it; the error is that of the last partition.
   Result<sched::Request> first_request(const model::JobSpec& spec, const std::vector<std::string>& partitions,
                                        uint32_t time_limit_minutes) const;
