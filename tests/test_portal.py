@@ -325,6 +325,14 @@ def test_slurmrestd_s_clients_submit(cluster, portal):
     fields = cluster.job(job)
     assert (fields["JobName"], fields["TimeLimit"], fields["CPUs/Task"], fields["TresPerNode"]) == ("posted", "00:07:00", "2", "gres/gpu:1")
     assert (cluster.work / f"out-{job}").read_text() == "hello, you\n"
+    held = portal.program("/slurm/v0.0.43/job/submit", "POST", {"script": script, "job": {
+        "current_working_directory": str(cluster.work), "hold": True, "minimum_nodes": 1, "maximum_nodes": 2, "open_mode": ["APPEND"],
+        "kill_warning_signal": "USR1", "kill_warning_delay": {"set": True, "number": 90}, "kill_warning_flags": ["BATCH_JOB"],
+        "flags": ["SPREAD_JOB"], "cpus_per_tres": "gres/gpu:2", "tres_per_job": "gres/gpu:1", "profile": ["TASK"], "network": "ib"}})
+    assert not held["warnings"]
+    shown, = json.loads(cluster.run("squeue", "--json", "-j", held["job_id"], check=0).stdout)["jobs"]
+    assert (shown["max_nodes"]["number"], shown["cpus_per_tres"], shown["profile"], shown["network"]) == (2, "gres/gpu:2", ["TASK"], "ib")
+    assert "SPREAD_JOB" in shown["flags"] and shown["hold"]
     for part, number in ({"partition": "nosuch"}, 2000), ({"current_working_directory": None}, 0):
         refused = portal.program("/slurm/v0.0.45/job/submit", "POST", {"script": script, "job": body["job"] | part}, status=422 if number else 200)
         assert not number or refused["errors"][0]["error_number"] == number

@@ -15,6 +15,7 @@
 #include "portal/job_json.h"
 #include "portal/slurm_answers.h"
 #include "portal/submission.h"
+#include "portal/submitted_fields.h"
 #include "text/job_id.h"
 #include "text/number.h"
 #include "view/document/records.h"
@@ -24,154 +25,10 @@ namespace {
 
 constexpr size_t kMostOptions = 200;
 
-// How a field's value becomes an option's.
-enum class As : uint8_t { kText, kNumber, kMinutes, kMebibytes, kTres, kGpus, kFlag, kMoment };
-struct FieldOption {
-  std::string_view field, option;
-  As as = As::kText;
-};
-constexpr FieldOption kFields[] = {
-    {"account", "account"},
-    {"admin_comment", "admin-comment"},
-    {"array", "array"},
-    {"batch_features", "batch"},
-    {"begin_time", "begin", As::kMoment},
-    {"burst_buffer", "bb"},
-    {"clusters", "clusters"},
-    {"comment", "comment"},
-    {"constraints", "constraint"},
-    {"container", "container"},
-    {"contiguous", "contiguous", As::kFlag},
-    {"cores_per_socket", "cores-per-socket", As::kNumber},
-    {"cpu_frequency", "cpu-freq"},
-    {"cpus_per_task", "cpus-per-task", As::kNumber},
-    {"current_working_directory", "chdir"},
-    {"deadline", "deadline", As::kMoment},
-    {"dependency", "dependency"},
-    {"distribution", "distribution"},
-    {"excluded_nodes", "exclude"},
-    {"extra", "extra"},
-    {"hold", "hold", As::kFlag},
-    {"licenses", "licenses"},
-    {"mail_type", "mail-type"},
-    {"mail_user", "mail-user"},
-    {"mcs_label", "mcs-label"},
-    {"memory_per_cpu", "mem-per-cpu", As::kMebibytes},
-    {"memory_per_node", "mem", As::kMebibytes},
-    {"minimum_cpus_per_node", "mincpus", As::kNumber},
-    {"name", "job-name"},
-    {"nice", "nice", As::kNumber},
-    {"nodes", "nodes"},
-    {"overcommit", "overcommit", As::kFlag},
-    {"partition", "partition"},
-    {"prefer", "prefer"},
-    {"priority", "priority", As::kNumber},
-    {"qos", "qos"},
-    {"required_nodes", "nodelist"},
-    {"reservation", "reservation"},
-    {"sockets_per_node", "sockets-per-node", As::kNumber},
-    {"standard_error", "error"},
-    {"standard_input", "input"},
-    {"standard_output", "output"},
-    {"tasks", "ntasks", As::kNumber},
-    {"tasks_per_core", "ntasks-per-core", As::kNumber},
-    {"tasks_per_node", "ntasks-per-node", As::kNumber},
-    {"tasks_per_socket", "ntasks-per-socket", As::kNumber},
-    {"temporary_disk_per_node", "tmp", As::kMebibytes},
-    {"threads_per_core", "threads-per-core", As::kNumber},
-    {"time_limit", "time", As::kMinutes},
-    {"time_minimum", "time-min", As::kMinutes},
-    {"tres_bind", "tres-bind"},
-    {"tres_per_job", "gpus", As::kGpus},
-    {"tres_per_node", "gres", As::kTres},
-    {"tres_per_socket", "gpus-per-socket", As::kGpus},
-    {"tres_per_task", "tres-per-task"},
-    {"wckey", "wckey"},
-};
-
-// The number of 7, "7", or {"set": true, "number": 7}; none: unset.
-std::optional<std::string> number_of(const Json& value) {
-  if (value.is_number_integer()) return std::to_string(value.get<int64_t>());
-  if (value.is_string()) return value.get<std::string>();
-  if (!value.is_object() || !value.value("set", false)) return std::nullopt;
-  if (value.value("infinite", false)) return "UNLIMITED";
-  const auto number = value.find("number");
-  return number != value.end() && number->is_number() ? std::optional(std::to_string(number->get<int64_t>()))
-                                                      : std::nullopt;
-}
-
-// The text of "a,b" or ["a", "b"].
-std::optional<std::string> text_of(const Json& value) {
-  if (value.is_string()) return value.get<std::string>();
-  if (value.is_number_integer()) return std::to_string(value.get<int64_t>());
-  if (!value.is_array()) return std::nullopt;
-  std::string list;
-  for (const Json& one : value)
-    if (one.is_string()) list += (list.empty() ? "" : ",") + one.get<std::string>();
-  return list;
-}
-
-// "gres/gpu:a100:2,gres/shard:1" without "gres/"; with `gpus` also without "gpu:".
-std::string tres_words(std::string_view list, bool gpus) {
-  std::string words;
-  for (std::string_view one : text::split(list, ',')) {
-    for (const std::string_view prefix : {"gres/", "gres:"})
-      if (one.starts_with(prefix)) one.remove_prefix(prefix.size());
-    if (gpus && one.starts_with("gpu")) one.remove_prefix(std::min<size_t>(one.size(), 4));
-    words += (words.empty() ? "" : ",") + std::string(one);
-  }
-  return words;
-}
-
-std::optional<std::string> option_value(const FieldOption& row, const Json& value) {
-  switch (row.as) {
-    case As::kNumber:
-    case As::kMinutes:
-      return number_of(value);
-    case As::kMoment: {
-      const auto seconds = number_of(value);
-      return !seconds || *seconds == "0" ? std::nullopt : std::optional("uts" + *seconds);
-    }
-    case As::kMebibytes: {
-      const auto number = number_of(value);
-      return number && text::parse_unsigned(*number) ? std::optional(*number + "M") : number;
-    }
-    case As::kTres:
-    case As::kGpus: {
-      const auto list = text_of(value);
-      return list ? std::optional(tres_words(*list, row.as == As::kGpus)) : std::nullopt;
-    }
-    default:
-      return text_of(value);
-  }
-}
-
 struct Read {
   Submission submission;
   std::vector<std::string> warnings;
 };
-
-void read_field(const std::string& name, const Json& value, Read& read) {
-  std::vector<std::string>& options = read.submission.options;
-  if (value.is_null() || name == "script" || name == "environment" || name == "argv") return;
-  if (name == "requeue" && value.is_boolean()) {
-    options.emplace_back(value.get<bool>() ? "--requeue" : "--no-requeue");
-    return;
-  }
-  const auto row = std::find_if(std::begin(kFields), std::end(kFields),
-                                [&](const auto& one) { return one.field == name; });
-  if (row == std::end(kFields)) {
-    read.warnings.push_back("Ignoring unknown field \"" + name + "\"");
-    return;
-  }
-  const std::string option = "--" + std::string(row->option);
-  if (row->as == As::kFlag) {
-    if (value.is_boolean() && value.get<bool>()) options.push_back(option);
-    return;
-  }
-  if (const auto text = option_value(*row, value); text && !text->empty())
-    options.push_back(option + "=" + *text);
-}
 
 void read_environment(const Json& given, Submission& submission) {
   auto& environment = submission.environment.emplace();
@@ -199,7 +56,7 @@ Result<Read> read_slurm_body(const std::string& body) {
     return failure("Populated \"script\" field is required for job submission", EINVAL);
   if (!job.contains("current_working_directory"))
     return failure("Job cannot be submitted without the current working directory specified.", 2063);
-  for (const auto& [name, member] : job.items()) read_field(name, member, read);
+  read.submission.options = submitted_options(job, read.warnings);
   if (job.contains("environment")) read_environment(job["environment"], read.submission);
   return read;
 }
