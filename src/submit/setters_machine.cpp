@@ -10,6 +10,7 @@
 
 #include "submit/setters.h"
 #include "text/cpu_bind.h"
+#include "text/cpu_frequency.h"
 #include "text/duration.h"
 #include "text/mem_bind.h"
 
@@ -102,18 +103,6 @@ Status cpu_bind(const Assignment& to) {
 
 // p1[-p2][:p3]: kHz or a step, and a governor.
 Status cpu_freq(const Assignment& to) {
-  // Slurm's numbers: names are above all kHz. 0: neither.
-  auto step_of = [](std::string_view word) -> std::uint64_t {
-    std::uint64_t number = 0x8000'0001;
-    for (std::string_view name : {"low", "medium", "high", "highm1"}) {
-      if (text::equals_ignoring_case(word, name)) return number;
-      ++number;
-    }
-    return text::is_digits(word) ? text::parse_unsigned(word, kMaxNumber).value_or(kMaxNumber) : 0;
-  };
-  auto is_governor = [&](std::string_view word) {
-    return is_any(word, {"conservative", "ondemand", "performance", "powersave", "schedutil", "userspace"});
-  };
   std::string_view range = to.text(), governor;
   if (size_t colon = range.find(':'); colon != std::string_view::npos) {
     governor = range.substr(colon + 1);
@@ -121,11 +110,11 @@ Status cpu_freq(const Assignment& to) {
   }
   size_t dash = range.find('-');
   std::string_view first = range.substr(0, dash);
-  bool good =
-      step_of(first) != 0 || (is_governor(first) && dash == std::string_view::npos && governor.empty());
+  bool good = text::cpu_frequency_number(first) != 0 || (text::governor_number(first).has_value() &&
+                                                         dash == std::string_view::npos && governor.empty());
   const std::string_view last = dash == std::string_view::npos ? first : range.substr(dash + 1);
-  if (dash != std::string_view::npos) good = good && step_of(last) != 0;
-  if (!governor.empty()) good = good && is_governor(governor);
+  if (dash != std::string_view::npos) good = good && text::cpu_frequency_number(last) != 0;
+  if (!governor.empty()) good = good && text::governor_number(governor).has_value();
   if (first.empty() && dash != std::string_view::npos) {
     if (to.invocation.release >= kSlurm24) return failure("Invalid --cpu-freq argument", kUsageStatus);
     return failure("unrecognized --cpu-freq argument \"\"\nInvalid --cpu-freq argument", kUsageStatus);
@@ -141,7 +130,7 @@ Status cpu_freq(const Assignment& to) {
         "unrecognized --cpu-freq argument \"" + std::string(to.text()) + "\"\nInvalid --cpu-freq argument",
         kUsageStatus);
   }
-  if (step_of(last) < step_of(first)) {
+  if (text::cpu_frequency_number(last) < text::cpu_frequency_number(first)) {
     return failure("min cpu-frec (" + std::string(first) + ") must be < max cpu-freq (" + std::string(last) +
                        ")\nInvalid --cpu-freq argument",
                    kUsageStatus);

@@ -238,6 +238,7 @@ void describe_accounted_job(Document& document, const JobRecord& job,
   describe_times(document, job, context);
   describe_exit_code(document, "exit_code", accounted_exit_code(job));
   document.text("extra", spec.extra());
+  document.integer("segment_size", spec.segment_size());
   document.text("failed_node", "");
   const bool started = job.start_time() != 0 && job.state() != model::JOB_PENDING;
   document.text("flags", started ? "STARTED_ON_SCHEDULE,START_RECEIVED" : "START_RECEIVED");

@@ -77,7 +77,7 @@ void describe_job_resources(Document& document, const JobRecord& job, const Node
   document.integer("count", job.nodes_size());
   document.text("select_type", "ONE_ROW");
   document.text("list", job.node_list());
-  document.boolean("whole", job.spec().exclusive());
+  document.boolean("whole", job.spec().exclusive() || !job.spec().exclusive_mode().empty());
   document.begin_array("allocation");
   int64_t index = 0;
   for (const model::NodeAllocation& node : job.nodes()) {

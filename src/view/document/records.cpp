@@ -10,7 +10,9 @@
 #include "model/job_spec.pb.h"
 #include "model/job_state.pb.h"
 #include "model/job_terms.pb.h"
+#include "text/cpu_frequency.h"
 #include "text/dependency.h"
+#include "text/mail_type.h"
 #include "text/number.h"
 #include "text/signal_name.h"
 #include "text/sluid.h"
@@ -29,16 +31,31 @@ std::string tres_per(const google::protobuf::RepeatedPtrField<model::Gres>& gres
   return tres_in_words(out, kSlurm26);
 }
 
+// Whether the number of tasks was asked for, and not made of --nodes and --ntasks-per-node.
+bool asks_for_tasks(const JobSpec& spec) {
+  const bool by_nodes = spec.has_min_nodes() && spec.has_ntasks_per_node() &&
+                        spec.ntasks() == spec.min_nodes() * spec.ntasks_per_node();
+  return spec.has_ntasks() && !by_nodes;
+}
+
+// Whether the most nodes follow from the number of tasks.
+bool has_implicit_nodes(const JobSpec& spec) {
+  return !spec.has_min_nodes() && !spec.has_max_nodes() && (spec.has_ntasks() || spec.has_ntasks_per_node());
+}
+
 void describe_flags(Document& document, const JobRecord& job) {
   const JobSpec& spec = job.spec();
+  const bool by_default = spec.partition().empty() || spec.partition_by_default();
+  const auto binds = [&](std::string_view word) { return spec.gres_flags().find(word) != std::string::npos; };
   const std::pair<std::string_view, bool> flags[] = {
       {"KILL_INVALID_DEPENDENCY", spec.has_kill_on_invalid_dependency() && spec.kill_on_invalid_dependency()},
       {"NO_KILL_INVALID_DEPENDENCY",
        spec.has_kill_on_invalid_dependency() && !spec.kill_on_invalid_dependency()},
       {"SPREAD_JOB", spec.spread_job()},
       {"PREFER_MINIMUM_NODE_COUNT", spec.use_min_nodes()},
-      {"HETEROGENEOUS_JOB", job.het_job_id() != 0},
-      {"EXACT_TASK_COUNT_REQUESTED", spec.has_ntasks()},
+      {"GRES_BINDING_DISABLED", binds("disable-binding")},
+      {"GRES_BINDING_ENFORCED", binds("enforce-binding")},
+      {"EXACT_TASK_COUNT_REQUESTED", asks_for_tasks(spec)},
       {"EXACT_CPU_COUNT_REQUESTED", spec.has_cpus_per_task()},
       {"JOB_WAS_RUNNING", job.state() == model::JOB_RUNNING || job.state() == model::JOB_SUSPENDED},
       {"CRON_JOB", spec.has_cron() && !is_finished(job.state())},
@@ -46,15 +63,16 @@ void describe_flags(Document& document, const JobRecord& job) {
       {"EXACT_MEMORY_REQUESTED",
        !spec.memory_by_default() && (spec.has_mem_per_node_mib() || spec.has_mem_per_cpu_mib())},
       {"USING_DEFAULT_ACCOUNT", spec.account().empty()},
-      {"USING_DEFAULT_PARTITION", spec.partition().empty() || spec.partition_by_default()},
+      {"USING_DEFAULT_PARTITION", by_default},
       {"USING_DEFAULT_QOS", spec.qos().empty()},
       {"USING_DEFAULT_WCKEY", spec.wckey().empty()},
       // Slurm does not look at what a job that was submitted held depends on.
       {"DEPENDENT", !spec.dependencies().empty() || spec.hold()},
-      {"PARTITION_ASSIGNED", true},
+      {"PARTITION_ASSIGNED", by_default},
       {"SPREAD_SEGMENTS", spec.spread_segments()},
       {"CONSOLIDATE_SEGMENTS", spec.consolidate_segments()},
-      {"EXPEDITED_REQUEUE", spec.expedited_requeue()}};
+      {"EXPEDITED_REQUEUE", spec.expedited_requeue()},
+      {"JOB_IMPLICIT_MAX_NODES", has_implicit_nodes(spec)}};
   document.begin_array("flags");
   for (const auto& [flag, is_set] : flags)
     if (is_set) document.text(flag);
@@ -72,8 +90,41 @@ void describe_gres_detail(Document& document, const JobRecord& job) {
 
 void describe_mail_types(Document& document, const JobSpec& spec) {
   document.begin_array("mail_type");
-  for (std::string_view type : text::split(spec.mail_type(), ','))
-    if (!type.empty() && type != "NONE") document.text(type);
+  const uint16_t types = text::parse_mail_types(spec.mail_type());
+  constexpr std::pair<uint16_t, std::string_view> kWords[] = {
+      {text::kMailBegin, "BEGIN"},
+      {text::kMailEnd, "END"},
+      {text::kMailFail, "FAIL"},
+      {text::kMailRequeue, "REQUEUE"},
+      {text::kMailLimit, "TIME=100%"},
+      {text::kMailLimit90, "TIME=90%"},
+      {text::kMailLimit80, "TIME=80%"},
+      {text::kMailLimit50, "TIME=50%"},
+      {text::kMailStageOut, "STAGE_OUT"},
+      {text::kMailArrayTasks, "ARRAY_TASKS"},
+      {text::kMailInvalidDepend, "INVALID_DEPENDENCY"},
+  };
+  for (const auto& [type, word] : kWords)
+    if ((types & type) != 0) document.text(word);
+  document.end();
+}
+
+// In kilohertz, or in Slurm's numbers for names.
+void describe_frequency(Document& document, const JobSpec& spec) {
+  const text::CpuFrequency asked = text::read_cpu_frequency(spec.cpu_freq());
+  document.number("cpu_frequency_minimum", asked.least);
+  document.number("cpu_frequency_maximum", asked.most);
+  document.number("cpu_frequency_governor", asked.governor);
+}
+
+void describe_profile(Document& document, const JobSpec& spec) {
+  document.begin_array("profile");
+  if (spec.profile().empty()) {
+    document.text("NOT_SET");
+  } else {
+    for (const std::string_view kind : text::split(spec.profile(), ','))
+      document.text(text::upper_case(kind));
+  }
   document.end();
 }
 
@@ -95,8 +146,13 @@ void describe_array(Document& document, const JobRecord& job, const uint32_t* wa
 void describe_memory(Document& document, const JobRecord& job) {
   const MemoryRequest memory = memory_request(job);
   const auto value = static_cast<int64_t>(memory.mebibytes);
-  document.number("memory_per_cpu", memory.per_cpu ? std::optional(value) : std::nullopt);
-  document.number("memory_per_node", memory.per_cpu ? std::nullopt : std::optional(value));
+  if (job.spec().has_mem_per_gpu_mib()) {  // Slurm shows the amount of one GPU as the node's
+    document.number("memory_per_cpu", std::nullopt);
+    document.number("memory_per_node", static_cast<int64_t>(job.spec().mem_per_gpu_mib()));
+  } else {
+    document.number("memory_per_cpu", memory.per_cpu ? std::optional(value) : std::nullopt);
+    document.number("memory_per_node", memory.per_cpu ? std::nullopt : std::optional(value));
+  }
   const std::string_view update = job.spec().mem_update();
   const size_t at = std::min(update.find('@'), update.size());
   const auto number = [](std::string_view part) {
@@ -220,9 +276,7 @@ void describe_job(Document& document, const JobRecord& job, const uint32_t* wait
   document.real_number("billable_tres",
                        job.nodes().empty() ? std::nullopt : std::optional<double>(job.num_cpus()));
   document.number("cpus_per_task", spec.has_cpus_per_task() ? spec.cpus_per_task() : 1);
-  document.number("cpu_frequency_minimum", std::nullopt);
-  document.number("cpu_frequency_maximum", std::nullopt);
-  document.number("cpu_frequency_governor", std::nullopt);
+  describe_frequency(document, spec);
   document.text("cpus_per_tres",
                 spec.has_cpus_per_gpu() ? "gres/gpu:" + std::to_string(spec.cpus_per_gpu()) : std::string());
   document.text("cron", spec.cron().spec());
@@ -287,9 +341,7 @@ void describe_job(Document& document, const JobRecord& job, const uint32_t* wait
   document.number("pre_sus_time", job.pre_suspend_seconds());
   document.boolean("hold", job.priority() == 0 && job.state() == model::JOB_PENDING);
   document.number("priority", job.priority());
-  document.begin_array("profile");
-  document.text("NOT_SET");
-  document.end();
+  describe_profile(document, spec);
   document.text("qos", job.qos());
   document.boolean("reboot", spec.reboot());
   document.text("required_nodes", spec.node_list());
@@ -302,11 +354,8 @@ void describe_job(Document& document, const JobRecord& job, const uint32_t* wait
   document.integer("segment_size", spec.segment_size());
   document.text("selinux_context", "");
   document.begin_array("shared");
-  if (spec.exclusive()) {
-    if (context.release < kSlurm26) document.text("none");
-  } else if (spec.oversubscribe()) {
-    document.text("oversubscribe");
-  }
+  if (context.release < kSlurm26 && (spec.exclusive() || spec.oversubscribe()))
+    document.text(spec.exclusive() ? "none" : "oversubscribe");
   document.end();
   describe_whole_job_id(document, job);
   document.integer("sockets_per_board", 0);
@@ -323,7 +372,7 @@ void describe_job(Document& document, const JobRecord& job, const uint32_t* wait
   document.number("time_minimum", spec.time_min_minutes());
   document.number("threads_per_core", if_has(spec.has_threads_per_core(), spec.threads_per_core()));
   document.text("tres_bind", tres_bind_text(spec, kSlurm26));
-  document.text("tres_freq", spec.gpu_freq());
+  document.text("tres_freq", spec.gpu_freq().empty() ? std::string() : "gpu:" + spec.gpu_freq());
   document.text("tres_per_job", tres_per(spec.gpus()));
   document.text("tres_per_node", tres_per(spec.gres_per_node()));
   document.text("tres_per_socket", tres_per(spec.gpus_per_socket()));
