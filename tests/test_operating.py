@@ -179,13 +179,16 @@ def test_properties_of_partitions(cluster):
     assert cluster.job(cluster.submit("true", "--hold"))["TimeLimit"] == "00:05:00"
     update(cluster, "partitionname=main", "hidden=no")
     refusals = {
-        "maxtime=bogus": "scontrol: error: Invalid input maxtime=bogus\nslurm_update error: No error\n",
+        "maxtime=bogus": "scontrol: error: Invalid input maxtime=bogus\n",
         "default=maybe": "scontrol: error: Invalid input: default=maybe\n"
-                         "scontrol: error: Acceptable Default values are YES and NO\nslurm_update error: No error\n",
+                         "scontrol: error: Acceptable Default values are YES and NO\n",
         "state=weird": "scontrol: error: Invalid input: state=weird\nscontrol: error: Acceptable State values are UP, "
-                       "DOWN, DRAIN and INACTIVE\nslurm_update error: No error\n",
+                       "DOWN, DRAIN and INACTIVE\n",
+        "priority=high": "scontrol: error: Invalid Priority value: high\n",
+        "maxnodes=-1": 'scontrol: error: Invalid numeric value "-1" for MaxNodes.\n',
+        "defmempercpu=UNLIMITED": "scontrol: error: Invalid DefMemPerCPU value: UNLIMITED\n",
         "foo=1": "scontrol: error: Update of this parameter is not supported: foo=1\n\n"
-                 "scontrol: error: Request aborted\nslurm_update error: No error\n"}
+                 "scontrol: error: Request aborted\n"}
     for word, text in refusals.items():
         assert update(cluster, "partitionname=main", word, check=1).stderr == text
     refused = update(cluster, "partitionname=none", "state=up", check=1)
@@ -291,7 +294,7 @@ def test_limits_of_memory_of_a_partition(cluster):
     assert "MaxMemPerCPU=500" in partition(cluster)
     job = cluster.job(cluster.submit("true", "--hold", "--mem-per-cpu=900M"))
     assert (job["CPUs/Task"], job["MinMemoryCPU"]) == ("2", "450M")
-    cluster.run("scontrol", "update", "partitionname=main", "maxmempernode=1G", check=0)
+    cluster.run("scontrol", "update", "partitionname=main", "maxmempernode=1024", check=0)
     assert "MaxMemPerNode=1024" in partition(cluster)
     refused = cluster.run("sbatch", "--mem=1500M", "--wrap=true", check=1)
     assert "Memory required by task is not available" in refused.stderr
@@ -309,7 +312,7 @@ def test_time_beyond_the_limit(cluster):
     assert field(partition(cluster), "OverTimeLimit") == "UNLIMITED"
     poll(lambda: cluster.job(job)["RunTime"] >= "00:01:03", 90, "a minute, and more")
     assert cluster.state(job) == "RUNNING"
-    update(cluster, "partitionname=main", "overtimelimit=NONE")
+    update(cluster, "partitionname=main", "overtimelimit=0")
     cluster.wait_state(job, "TIMEOUT")
 
 

@@ -291,6 +291,7 @@ def test_texts_where_there_is_nothing(cluster):
                         ("show licenses", "No licenses configured in Slurm.\n"),
                         ("show aliases", "n1 n2\n"), ("show daemons", "slurmctld slurmd\n"),
                         ("completing", ""), ("errnumstr 2017", "Invalid job id specified\n"),
+                        ("errnumstr 2", "No such file or directory\n"), ("errnumstr 4000", "Unknown error 4000\n"),
                         ("setdebug debug2", ""), ("setdebugflags +backfill", ""), ("cluster", "")):
         assert cluster.run("scontrol", *words.split(), check=0).stdout == text
     for words, text in (("show reservation x", "Reservation x not found\n"),):
@@ -299,7 +300,9 @@ def test_texts_where_there_is_nothing(cluster):
     for words, text in (("setdebug foo", "invalid debug level: foo\n"),
                         ("suspend", "too few arguments for keyword:suspend (scontrol --help lists what each takes)\n"),
                         ("delete jobid=1", "Invalid deletion entity: jobid=1\n"),
-                        ("schedloglevel 1", "slurm_schedloglevel error: Requested operation is presently disabled\n")):
+                        ("cancel_reboot n1", "slurm_update error: Invalid node state specified\n"),
+                        ("abort", "invalid keyword: abort\n"),
+                        ("schedloglevel 1", "slurm_set_schedlog_level error: Requested operation is presently disabled\n")):
         done = cluster.run("scontrol", *words.split())
         assert done.returncode == 1 and done.stderr == text, words
 

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <optional>
 #include <string>
+#include <system_error>
 
 #include "api/actions.pb.h"
 #include "api/daemon.pb.h"
@@ -56,7 +57,14 @@ int Scontrol::tell_error(const std::string& number) {
   const auto code = text::parse_unsigned(number, 1 << 20);
   if (!code) return complain("number expected: " + number);
   const std::string_view known = model::slurm_error_text(static_cast<int>(*code));
-  view::write_out((known.empty() ? "Unknown error " + number : std::string(known)) + "\n");
+  // The system's own numbers are below all of Slurm's.
+  constexpr uint64_t kLeastOfSlurm = 1000;
+  const std::string own =
+      *code < kLeastOfSlurm ? std::generic_category().message(static_cast<int>(*code)) : "";
+  view::write_out((!known.empty() ? std::string(known)
+                   : !own.empty() ? own
+                                  : "Unknown error " + number) +
+                  "\n");
   return 0;
 }
 

@@ -106,8 +106,12 @@ view::DisplayContext Scontrol::context(int64_t now) {
 }
 
 int Scontrol::report(const api::ActionReply& reply, const char* summary) {
+  std::string told;
   for (const api::ActionReply::Failure& failure : reply.failures()) {
     std::string job = failure.job().empty() ? std::to_string(failure.job_id()) : failure.job();
+    // The components of one job may all fail alike.
+    const std::string same = job + ":" + failure.message();
+    if (std::exchange(told, same) == same) continue;
     // Slurm's words for the number, and ours for the details.
     const std::string_view words = model::slurm_error_text(static_cast<int>(failure.code()));
     if (words.empty() || words == failure.message()) {

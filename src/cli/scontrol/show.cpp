@@ -92,7 +92,9 @@ const Scontrol::Entity Scontrol::kEntities[] = {
     {"bbstat", 2, show_nothing},
     {"federation", 2, show_nothing},
     {"frontend", 2,
-     [](Scontrol&, const std::string&, const Words&) {
+     [](Scontrol& its, const std::string&, const Words& words) {
+       if (spoken_release() >= kSlurm26)
+         return its.complain("invalid entity:" + words[1] + " for keyword:show");
        return view::write_out("No nodes in the system\n"), 0;
      }},
     {"topoconf", 5, [](Scontrol&, const std::string&, const Words&) { return show_topologies(); }},
@@ -262,6 +264,12 @@ int Scontrol::show_steps(const std::string& id) {
       continue;
     if (job_by_id.contains(step->job_id())) shown.push_back(step);
   }
+  // In the order in which they began: a job's script comes before its steps.
+  std::stable_sort(shown.begin(), shown.end(),
+                   [](const model::StepRecord* left, const model::StepRecord* right) {
+                     return std::pair(left->job_id(), left->kind() == model::STEP_NORMAL) <
+                            std::pair(right->job_id(), right->kind() == model::STEP_NORMAL);
+                   });
   std::stable_sort(shown.begin(), shown.end(), [](const auto* left, const auto* right) {
     return std::pair(left->job_id(), view::step_rank(*left)) <
            std::pair(right->job_id(), view::step_rank(*right));

@@ -172,6 +172,11 @@ std::vector<Word> parse_words(const std::vector<std::string>& words) {
   return result;
 }
 
+// What older releases say after scontrol's own refusal of a partition's field.
+std::string no_error() {
+  return spoken_release() < kSlurm24 ? "\nslurm_update error: No error" : "";
+}
+
 tl::unexpected<Error> not_supported(const Word& word, std::span<const Name> names, bool partition) {
   std::vector<std::string> known;
   for (const Name& name : names) known.push_back(text::lower_case(name.name));
@@ -180,8 +185,7 @@ tl::unexpected<Error> not_supported(const Word& word, std::span<const Name> name
   std::string what = "Update of this parameter is not supported: " + word.name + "=" + word.value;
   if (!meant.empty()) what += " (did you mean " + std::string(meant) + "?)";
   if (partition)
-    return failure("scontrol: error: " + what +
-                   "\n\nscontrol: error: Request aborted\nslurm_update error: No error");
+    return failure("scontrol: error: " + what + "\n\nscontrol: error: Request aborted" + no_error());
   return failure(what + "\nRequest aborted");
 }
 
@@ -294,9 +298,37 @@ bool names_gang(std::string_view modes) {
                      [](std::string_view word) { return text::equals_ignoring_case(word, "GANG"); });
 }
 
+// Fields of a partition that hold a number, or UNLIMITED where that has a meaning.
+Status check_number(const api::Field& field) {
+  struct Number {
+    std::string_view name;
+    bool may_be_unlimited;
+    uint64_t most = 0xfffffffd;
+  };
+  constexpr Number kNumbers[] = {{"Priority", false, 0xffff},
+                                 {"PriorityTier", false, 0xffff},
+                                 {"PriorityJobFactor", false, 0xffff},
+                                 {"DefMemPerCPU", false},
+                                 {"DefMemPerNode", false},
+                                 {"MaxMemPerCPU", true},
+                                 {"MaxMemPerNode", true},
+                                 {"MaxNodes", true},
+                                 {"GraceTime", false},
+                                 {"OverTimeLimit", true, 0xffff}};
+  for (const Number& number : kNumbers) {
+    if (field.name() != number.name || text::parse_unsigned(field.value(), number.most)) continue;
+    if (number.may_be_unlimited && (text::equals_ignoring_case(field.value(), "UNLIMITED") ||
+                                    text::equals_ignoring_case(field.value(), "INFINITE")))
+      continue;
+    if (field.name() == "MaxNodes")
+      return failure("scontrol: error: Invalid numeric value \"" + field.value() + "\" for MaxNodes.");
+    return failure("scontrol: error: Invalid " + field.name() + " value: " + field.value());
+  }
+  return {};
+}
+
 // What Slurm's scontrol itself refuses, in its words.
 Status check_partition(const google::protobuf::RepeatedPtrField<api::Field>& fields) {
-  constexpr std::string_view kNoError = "\nslurm_update error: No error";
   for (const api::Field& field : fields) {
     const std::string given = text::lower_case(field.name()) + "=" + field.value();
     const std::string invalid = "scontrol: error: Invalid input: " + given;
@@ -304,7 +336,7 @@ Status check_partition(const google::protobuf::RepeatedPtrField<api::Field>& fie
          {"Default", "Hidden", "RootOnly", "DisableRootJobs", "ReqResv", "ExclusiveUser", "LLN"}) {
       if (field.name() != flag || is_yes_or_no(field.value())) continue;
       return failure(invalid + "\nscontrol: error: Acceptable " + std::string(flag) +
-                     " values are YES and NO" + std::string(kNoError));
+                     " values are YES and NO" + no_error());
     }
     if (field.name() == "PreemptMode" && spoken_release() >= kSlurm24 && names_gang(field.value()))
       return failure(
@@ -314,15 +346,17 @@ Status check_partition(const google::protobuf::RepeatedPtrField<api::Field>& fie
       known = known || text::equals_ignoring_case(field.value(), state);
     if (!known) {
       return failure(invalid + "\nscontrol: error: Acceptable State values are UP, DOWN, DRAIN and INACTIVE" +
-                     std::string(kNoError));
+                     no_error());
     }
     if (field.name() == "MaxCPUsPerNode" && !text::equals_ignoring_case(field.value(), "UNLIMITED") &&
         !text::parse_unsigned(field.value(), 0xfffffffe))
-      return failure("scontrol: error: Invalid MaxCPUsPerNode value: " + field.value() +
-                     std::string(kNoError));
+      return failure("scontrol: error: Invalid MaxCPUsPerNode value: " + field.value() + no_error());
+    if (spoken_release() >= kSlurm24) {
+      if (const Status number = check_number(field); !number) return number;
+    }
     const bool is_time = field.name() == "MaxTime" || field.name() == "DefaultTime";
     if (is_time && !text::equals_ignoring_case(field.value(), "NONE") && !text::parse_minutes(field.value()))
-      return failure("scontrol: error: Invalid input " + given + std::string(kNoError));
+      return failure("scontrol: error: Invalid input " + given + no_error());
   }
   return {};
 }

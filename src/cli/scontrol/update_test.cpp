@@ -84,7 +84,7 @@ TEST(ScontrolUpdate, SaysWhatIsWrongAsSlurmDoes) {
   EXPECT_EQ(error_of({"jobid=abc", "nice=1"}), "Invalid job id specified for job abc");
   EXPECT_EQ(error_of({"partition=short", "foo=down"}),
             "scontrol: error: Update of this parameter is not supported: foo=down\n\nscontrol: error: "
-            "Request aborted\nslurm_update error: No error");
+            "Request aborted");
 }
 
 }  // namespace

@@ -20,9 +20,21 @@ namespace {
 
 constexpr size_t kAny = SIZE_MAX;
 
-// Slurm's keywords that this cluster has no use for: known, but refused.
-constexpr std::string_view kRefused[] = {"abort",        "cancel_reboot", "fsdampeningfactor", "power",
-                                         "reboot_nodes", "reboot",        "schedloglevel",     "takeover"};
+// Slurm's keywords that this cluster has no use for: known, but refused, in the name of the call that would
+// do it.
+struct Refused {
+  std::string_view keyword, call;
+  int code = model::kDisabled;
+};
+constexpr Refused kRefused[] = {
+    {"cancel_reboot", "slurm_update", model::kInvalidNodeState},  // no node waits for a reboot
+    {"fsdampeningfactor", "slurm_fsdampeningfactor"},
+    {"power", "scontrol_power_nodes"},
+    {"reboot_nodes", "scontrol_reboot_nodes"},
+    {"reboot", "scontrol_reboot_nodes"},
+    {"schedloglevel", "slurm_set_schedlog_level"},
+    {"takeover", "slurm_takeover"},
+};
 
 // Settings of several clusters, which do not exist, and of the fixed log level.
 int ignore(Scontrol&, const std::vector<std::string>&) {
@@ -100,10 +112,10 @@ int Scontrol::run(const Words& words) {
     if (arguments > verb.most) return complain("too many arguments for keyword:" + word);
     return verb.run(*this, words);
   }
-  for (std::string_view refused : kRefused)
-    if (text::equals_ignoring_case(word, refused))
-      return complain("slurm_" + std::string(refused) +
-                      " error: " + std::string(model::slurm_error_text(model::kDisabled)));
+  for (const Refused& refused : kRefused)
+    if (text::equals_ignoring_case(word, refused.keyword))
+      return complain(std::string(refused.call) +
+                      " error: " + std::string(model::slurm_error_text(refused.code)));
   for (const std::string_view of_scancel : {"cancel", "kill", "stop"})
     if (text::equals_ignoring_case(word, of_scancel))
       return complain("invalid keyword: " + word + " (to end a job: scancel JOB)");
