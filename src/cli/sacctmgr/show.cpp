@@ -35,7 +35,7 @@ constexpr std::string_view kQosFormat =
     "grptresmins,"
     "grptresrunmins,grpjobs,grpsubmit,grpwall,maxtresperjob,maxtrespernode,maxtresmins,maxwall,maxtrespu,"
     "maxjobspu,"
-    "maxsubmitpu,maxtrespa,maxjobspa,maxsubmitpa,mintres";
+    "maxsubmitpu,maxtrespa,maxtresrunminspa,maxtresrunminspu,maxjobspa,maxsubmitpa,mintres";
 
 struct Entity {
   std::string_view name;

@@ -283,6 +283,25 @@ void rpc_version(const Line& line, const Context&, std::string& out) {
 
 constexpr view::PrintFit kPlus = view::PrintFit::kPlus;
 
+// Its place in the tree, from the root: "/physics/theory/0-alice/".
+void lineage(const Line& line, const Context& context, std::string& out) {
+  if (line.association == nullptr) return;
+  std::string path = "/";
+  const AssociationRecord* one = line.association;
+  if (!one->user().empty()) {
+    path = "/0-" + one->user() + "/" + (one->partition().empty() ? "" : one->partition() + "/");
+    path.insert(0, one->account() == "root" ? "" : "/" + one->account());
+  } else if (one->account() != "root") {
+    path = "/" + one->account() + "/";
+  }
+  for (uint32_t id = context.book().parent(one->id()); id != 0; id = context.book().parent(id)) {
+    const AssociationRecord* above = context.book().association(id);
+    if (above == nullptr || above->account() == "root") break;
+    if (above->account() != one->account()) path.insert(0, "/" + above->account());
+  }
+  out += path;
+}
+
 #define MINKE_COUNT(field) count<&Limits::has_##field, &Limits::field>
 #define MINKE_MINUTES(field) minutes<&Limits::has_##field, &Limits::field>
 #define MINKE_TRES(field) tres<&Limits::field>
@@ -314,7 +333,7 @@ constexpr Field kFields[] = {
     {"DefaultWCKey", 10, kPlus, default_wckey, "Def WCKey"},
     {"Description", 20, kPlus, description, "Descr"},
     {"Fairshare", 9, kPlus, share, "Share"},
-    {"Flags", 40, kPlus, flags},
+    {"Flags", 20, kPlus, flags},
     {"GraceTime", 10, kPlus, grace},
     {"GrpCPUs", 8, kPlus, MINKE_ONE(grp_tres, 'c')},
     {"GrpCPUMins", 11, kPlus, MINKE_ONE(grp_tres_mins, 'c')},
@@ -340,6 +359,14 @@ constexpr Field kFields[] = {
     {"MaxTRESPerAccount", 13, kPlus, MINKE_TRES(max_tres_per_account), "MaxTRESPA"},
     {"MaxTRESPU", 13, kPlus, MINKE_TRES(max_tres_per_user)},
     {"MaxTRESPerUser", 13, kPlus, MINKE_TRES(max_tres_per_user), "MaxTRESPU"},
+    {"MaxTRESRunMinsPA", 16, kPlus, nothing},  // the limits that sacctmgr refuses to set
+    {"MaxTRESRunMinsPerAccount", 16, kPlus, nothing, "MaxTRESRunMinsPA"},
+    {"MaxTRESRunMinsPerAcct", 16, kPlus, nothing, "MaxTRESRunMinsPA"},
+    {"MaxTRESRunMinsPU", 16, kPlus, nothing},
+    {"MaxTRESRunMinsPerUser", 16, kPlus, nothing, "MaxTRESRunMinsPU"},
+    {"MaxCPURunMins", 15, kPlus, nothing, "MaxCPURunMinsPU"},
+    {"MaxCPURunMinsPU", 15, kPlus, nothing},
+    {"MaxCPURunMinsPerUser", 15, kPlus, nothing, "MaxCPURunMinsPU"},
     {"MaxTRESPerNode", 14, kPlus, MINKE_TRES(max_tres_per_node)},
     {"MaxTRESMinsPerJob", 13, kPlus, MINKE_TRES(max_tres_mins), "MaxTRESMins"},
     {"MaxJobs", 7, kPlus, MINKE_COUNT(max_jobs)},
@@ -395,6 +422,37 @@ constexpr Field kFields[] = {
     {"Info", 20, kPlus, text_of<&Line::info>},
     {"AllocatedNow", 9, kPlus, allocated, "Allocated"},
     {"LastConsumed", 12, kPlus, nothing},
+    // Other names of the same.
+    {"MaxCPUsPU", 9, kPlus, MINKE_ONE(max_tres_per_user, 'c')},
+    {"MaxCPUsPerUser", 9, kPlus, MINKE_ONE(max_tres_per_user, 'c'), "MaxCPUsPU"},
+    {"MaxJobsAccruePA", 15, kPlus, MINKE_COUNT(max_jobs_accrue_per_account)},
+    {"MaxJobsAccruePerAccount", 15, kPlus, MINKE_COUNT(max_jobs_accrue_per_account), "MaxJobsAccruePA"},
+    {"MaxJobsAccruePerAcct", 15, kPlus, MINKE_COUNT(max_jobs_accrue_per_account), "MaxJobsAccruePA"},
+    {"MaxJobsAccruePU", 15, kPlus, MINKE_COUNT(max_jobs_accrue)},
+    {"MaxJobsAccruePerUser", 15, kPlus, MINKE_COUNT(max_jobs_accrue), "MaxJobsAccruePU"},
+    {"MaxJobsPerAccount", 9, kPlus, MINKE_COUNT(max_jobs_per_account), "MaxJobsPA"},
+    {"MaxJobsPerAcct", 9, kPlus, MINKE_COUNT(max_jobs_per_account), "MaxJobsPA"},
+    {"MaxNodesPU", 10, kPlus, MINKE_ONE(max_tres_per_user, 'n')},
+    {"MaxNodesPerUser", 10, kPlus, MINKE_ONE(max_tres_per_user, 'n'), "MaxNodesPU"},
+    {"MaxSubmitJobsPA", 11, kPlus, MINKE_COUNT(max_submit_jobs_per_account), "MaxSubmitPA"},
+    {"MaxSubmitJobsPerAccount", 11, kPlus, MINKE_COUNT(max_submit_jobs_per_account), "MaxSubmitPA"},
+    {"MaxSubmitJobsPerAcct", 11, kPlus, MINKE_COUNT(max_submit_jobs_per_account), "MaxSubmitPA"},
+    {"MaxSubmitJobsPU", 11, kPlus, MINKE_COUNT(max_submit_jobs), "MaxSubmitPU"},
+    {"MaxSubmitJobsPerUser", 11, kPlus, MINKE_COUNT(max_submit_jobs), "MaxSubmitPU"},
+    {"MaxTRESMinsPJ", 13, kPlus, MINKE_TRES(max_tres_mins), "MaxTRESMins"},
+    {"MaxTRESPJ", 13, kPlus, MINKE_TRES(max_tres), "MaxTRES"},
+    {"MaxTRESPN", 14, kPlus, MINKE_TRES(max_tres_per_node), "MaxTRESPerNode"},
+    {"MaxTRESPerAcct", 13, kPlus, MINKE_TRES(max_tres_per_account), "MaxTRESPA"},
+    {"MinCPUs", 8, kPlus, MINKE_ONE(min_tres, 'c')},
+    {"MinCPUsPerJob", 8, kPlus, MINKE_ONE(min_tres, 'c'), "MinCPUs"},
+    {"MinPrioThres", 12, kPlus, MINKE_COUNT(min_priority)},
+    {"MinPrioThreshold", 12, kPlus, MINKE_COUNT(min_priority), "MinPrioThres"},
+    {"MinTRESPerJob", 13, kPlus, MINKE_TRES(min_tres), "MinTRES"},
+    {"Lineage", -20, kPlus, lineage},
+    {"NodeNames", -15, kPlus, text_of<&Line::node>, "NodeName"},
+    {"TimeStamp", 19, kPlus, text_of<&Line::started>, "Time"},
+    {"Ids", 6, kPlus, id, "ID"},
+    {"Users", 10, kPlus, user, "User"},
 };
 
 }  // namespace
