@@ -311,6 +311,9 @@ void tres_bind(const JobLine& line, const Context& context, std::string& out) {
 void tres_freq(const JobLine& line, const Context&, std::string& out) {
   out += line.job->spec().gpu_freq().empty() ? "N/A" : "gpu:" + line.job->spec().gpu_freq();
 }
+void association_id(const JobLine& line, const Context&, std::string& out) {
+  append_number(out, line.job->association_id());
+}
 void switches(const JobLine& line, const Context&, std::string& out) {
   append_number(out, line.job->spec().switches());
 }
@@ -473,7 +476,7 @@ constexpr JobField kFields[] = {
     {'\0', "admin_comment", "ADMIN_COMMENT", kCut, kCut, spec_text<&JobSpec::admin_comment>},
     {'\0', "allocnodes", "ALLOC_NODES", kCut, kCut, spec_text<&JobSpec::submit_host>},
     {'\0', "allocsid", "ALLOC_SID", kCut, kCut, zero},
-    {'\0', "associd", "ASSOC_ID", kCut, kCut, zero},
+    {'\0', "associd", "ASSOC_ID", kCut, kCut, association_id},
     {'\0', "batchflag", "BATCH_FLAG", kCut, kCut, batch_flag},
     {'\0', "boardspernode", "BOARDS_PER_NODE", kCut, kCut, zero},
     {'\0', "burstbuffer", "BURST_BUFFER", kCut, kCut, spec_text<&JobSpec::burst_buffer>},

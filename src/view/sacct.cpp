@@ -179,6 +179,23 @@ std::string sacct_help_format() {
   return print_help_format(names, 19);
 }
 
+namespace {
+
+// The tasks of a waiting array have one record.
+void add_allocation(const api::AccountedJob& accounted, const SacctQuestion& question,
+                    std::vector<SacctLine>& lines) {
+  const model::JobRecord& job = accounted.job();
+  if (!question.each_task || job.array_pending().ranges_size() == 0) {
+    lines.push_back({&job, nullptr, &accounted, std::nullopt});
+    return;
+  }
+  for (const model::IndexRange& range : job.array_pending().ranges())
+    for (uint64_t task = range.first(); task <= range.last(); task += std::max(1U, range.step()))
+      lines.push_back({&job, nullptr, &accounted, static_cast<uint32_t>(task)});
+}
+
+}  // namespace
+
 std::vector<SacctLine> sacct_lines(std::span<const api::AccountedJob* const> jobs,
                                    const SacctQuestion& question) {
   std::vector<const api::AccountedJob*> selected;
@@ -204,7 +221,7 @@ std::vector<SacctLine> sacct_lines(std::span<const api::AccountedJob* const> job
   std::vector<SacctLine> lines;
   for (const api::AccountedJob* accounted : selected) {
     const model::JobRecord& job = accounted->job();
-    if (shows_allocation(job, question)) lines.push_back({&job, nullptr, accounted});
+    if (shows_allocation(job, question)) add_allocation(*accounted, question, lines);
     std::vector<const model::StepRecord*> steps;
     for (const model::StepRecord& step : accounted->steps())
       if (is_selected(step, job, question)) steps.push_back(&step);
@@ -223,7 +240,7 @@ std::vector<SacctLine> sacct_lines(std::span<const api::AccountedJob* const> job
     };
     std::stable_sort(steps.begin(), steps.end(),
                      [&](auto* left, auto* right) { return rank(left) < rank(right); });
-    for (const model::StepRecord* step : steps) lines.push_back({&job, step, accounted});
+    for (const model::StepRecord* step : steps) lines.push_back({&job, step, accounted, std::nullopt});
   }
   return lines;
 }

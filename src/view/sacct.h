@@ -33,6 +33,7 @@ struct SacctLine {
   const model::JobRecord* job = nullptr;
   const model::StepRecord* step = nullptr;
   const api::AccountedJob* accounted = nullptr;  // the job with all its steps
+  std::optional<uint32_t> waiting_task;          // of an array whose tasks are told one by one
 };
 
 struct SacctContext {
@@ -64,8 +65,9 @@ struct SacctQuestion {
   std::vector<model::StateReason> reasons;
   std::optional<std::pair<uint32_t, uint32_t>> num_nodes, num_cpus, time_limit;  // least and most
   bool allocations_only = false;
-  bool all_runs = false;  // --duplicates: not only the last run of each job
-  bool truncate = false;  // --truncate: cuts starts and ends to the window
+  bool all_runs = false;   // --duplicates: not only the last run of each job
+  bool each_task = false;  // --array: a line for each task that has no record of its own yet
+  bool truncate = false;   // --truncate: cuts starts and ends to the window
 };
 
 // Returns the lines that answer the question, in order: jobs by id, the tasks of an array together,

@@ -5,7 +5,9 @@
 #include <iterator>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "base/version.h"
 #include "model/job_record.pb.h"
 #include "model/job_spec.pb.h"
 #include "model/job_state.pb.h"
@@ -56,8 +58,15 @@ void job_file(const Line& line, const Context& context, std::string pattern, std
 void standard_output(const Line& line, const Context& context, std::string& out) {
   const JobSpec& spec = line.job->spec();
   std::string pattern = spec.stdout_path();
-  if (pattern.empty() && !spec.interactive())
+  if (pattern.empty() && !spec.interactive()) {
     pattern = line.job->array_job_id() != 0 ? "slurm-%A_%a.out" : "slurm-%j.out";
+    const bool alone = context.display.release >= kSlurm26 && !context.display.expand_patterns;
+    if (alone && line.step == nullptr &&
+        line.job->has_spec()) {  // the usual name is shown without its directory
+      out += pattern;
+      return;
+    }
+  }
   job_file<&JobRecord::stdout_path>(line, context, std::move(pattern), out);
 }
 // Empty where errors go to the file of the output.
@@ -70,6 +79,9 @@ void standard_input(const Line& line, const Context& context, std::string& out) 
   const std::string& pattern = line.job->spec().stdin_path();
   const bool none = pattern.empty() && !line.job->spec().interactive();
   job_file<&JobRecord::stdin_path>(line, context, none ? "/dev/null" : pattern, out);
+}
+void association_id(const Line& line, const Context&, std::string& out) {
+  append_number(out, line.job->association_id());
 }
 void job_zero(const Line& line, const Context&, std::string& out) {
   if (line.step == nullptr) out += '0';
@@ -218,7 +230,8 @@ void job_id(const Line& line, const Context& context, std::string& out) {
   if (line.step != nullptr) {
     append_step_id(out, *line.step, false, line.job);
   } else {
-    append_job_id(out, *line.job, nullptr, context.display.task_list_limit);
+    append_job_id(out, *line.job, line.waiting_task ? &*line.waiting_task : nullptr,
+                  context.display.task_list_limit);
   }
 }
 void job_id_raw(const Line& line, const Context&, std::string& out) {
@@ -414,7 +427,7 @@ constexpr SacctField kFields[] = {
     {"AllocCPUS", 10, kSpill, alloc_cpus},
     {"AllocNodes", 10, kSpill, alloc_nodes},
     {"AllocTRES", 10, kPlus, tres<false>},
-    {"AssocID", 7, kSpill, job_zero},
+    {"AssocID", 7, kSpill, association_id},
     {"AveCPU", 10, kPlus, average<Metered::kCpu>},
     {"AveCPUFreq", 10, kPlus, step_zero},
     {"AveDiskRead", 14, kPlus, average<Metered::kRead>},
@@ -539,8 +552,17 @@ constexpr SacctField kFields[] = {
 
 }  // namespace
 
+// Until 22.05, Planned was Reserved.
 std::span<const SacctField> sacct_fields() {
-  return kFields;
+  if (spoken_release() < kSlurm24) return kFields;
+  static const auto kNewer = [] {
+    std::vector<SacctField> fields;
+    for (const SacctField& field : kFields)
+      if (field.name != "Reserved" && field.name != "ResvCPU" && field.name != "ResvCPURAW")
+        fields.push_back(field);
+    return fields;
+  }();
+  return kNewer;
 }
 
 }  // namespace minke::view
