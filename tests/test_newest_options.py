@@ -4,6 +4,7 @@ import pathlib
 import pty
 import re
 import signal
+import time
 
 import pytest
 
@@ -123,6 +124,21 @@ def test_a_report_by_qos(cluster):
     assert re.fullmatch(r"[^|]*\|root\|normal\|\d+\|0", lines[5])
 
 
+def test_sacct_tells_each_task_of_a_waiting_array(cluster):
+    job = cluster.submit("true", "--hold", "-a", "1-5:2%2")
+    assert cluster.sacct("-X", "-j", job, format="JobID,State") == [[f"{job}_[1,3,5%2]", "PENDING"]]
+    assert cluster.sacct("-X", "--array", "-j", job, format="JobID,JobIDRaw,State") == [
+        [f"{job}_{task}", str(job), "PENDING"] for task in (1, 3, 5)]
+    cluster.run("scancel", job)
+
+
+def test_a_report_covers_an_hour_at_least(cluster):
+    lines = cluster.run("sreport", "cluster", "utilization", "start=2026-11-01", "end=2026-11-01", check=0).stdout.splitlines()
+    assert lines[1] == "Cluster Utilization 2026-11-01T00:00:00 - 2026-11-01T00:59:59"
+    later = cluster.run("sreport", "cluster", "utilization", "start=today", "end=now+10days", check=0).stdout.splitlines()[1]
+    assert later.endswith(":59:59") and later.split(" - ")[1] <= time.strftime("%Y-%m-%dT%H:59:59")
+
+
 def test_the_record_tells_files_as_they_were_asked_for(cluster):
     plain = cluster.submit("true")
     named = cluster.submit("true", "-o", "out-%j.%x", "-e", f"{cluster.work}/e-%5j", "-J", "na")
@@ -131,8 +147,8 @@ def test_the_record_tells_files_as_they_were_asked_for(cluster):
         cluster.wait_end(job)
     work, ids = cluster.work, f"{plain},{named},{array}"
     assert cluster.sacct("-X", "-j", ids, format="StdOut,StdErr,StdIn") == [
-        [f"{work}/slurm-%j.out", "", "/dev/null"], [f"{work}/out-%j.%x", f"{work}/e-%5j", "/dev/null"],
-        [f"{work}/slurm-%A_%a.out", "", "/dev/null"]]
+        ["slurm-%j.out", "", "/dev/null"], [f"{work}/out-%j.%x", f"{work}/e-%5j", "/dev/null"],
+        ["slurm-%A_%a.out", "", "/dev/null"]]  # the usual name has no directory, as in 26.05
     assert cluster.sacct("-X", "-j", ids, "--expand-patterns", format="StdOut,StdErr,StdIn") == [
         [f"{work}/slurm-{plain}.out", "", "/dev/null"], [f"{work}/out-{named}.na", f"{work}/e-{named:05}", "/dev/null"],
         [f"{work}/slurm-{array}_3.out", "", "/dev/null"]]

@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <ctime>
 #include <iostream>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -70,6 +71,22 @@ Result<view::ClusterSize> cluster_size(engine::Engine& cluster) {
   return size;
 }
 
+// Those that there are: of earlier ones no record is kept.
+Status add_reservations(engine::Engine& cluster, view::Tally& tally) {
+  const auto nodes = engine::fetch_nodes(cluster);
+  if (!nodes) return failure(nodes.error());
+  std::map<std::string, uint64_t> cpus_of;
+  for (const model::NodeRecord* node : nodes->records) cpus_of[node->name()] = node->cpus();
+  const auto answer = cluster.reservations();
+  if (!answer) return failure(answer.error());
+  for (const model::ReservationRecord& one : answer->reservations()) {
+    uint64_t cpus = 0;
+    for (const auto& share : one.shares()) cpus += share.cpus() == 0 ? cpus_of[share.node()] : share.cpus();
+    tally.add(one, cpus);
+  }
+  return {};
+}
+
 int print_report(engine::Engine& cluster, const std::vector<std::string>& words,
                  view::ReportOptions options) {
   const int64_t now = std::time(nullptr);
@@ -82,7 +99,7 @@ int print_report(engine::Engine& cluster, const std::vector<std::string>& words,
   for (size_t i = 2; i < words.size(); ++i)
     if (const Status read = view::read_report_option(words[i], now, options); !read)
       return fail(read.error().message);
-  if (options.start >= options.end) return fail(" Start time is not before the end time");
+  if (options.start >= options.end) options.end = options.start + 3600;  // as in Slurm: an hour
 
   api::QueryAccountingRequest query;
   query.mutable_filter()->set_all_states(true);
@@ -90,11 +107,13 @@ int print_report(engine::Engine& cluster, const std::vector<std::string>& words,
   query.set_until(options.end);
   query.set_duplicates(true);
   view::Tally tally(options, now);
-  if (options.report != view::Report::kReservationUtilization) {
-    const auto taken = engine::for_each_accounted(
-        cluster, query, [&](const api::AccountedJob& job) { tally.add(job.job()); });
-    if (!taken) return fail("sreport: error: " + taken.error().message);
+  if (options.report == view::Report::kReservationUtilization) {
+    if (const Status added = add_reservations(cluster, tally); !added)
+      return fail("sreport: error: " + added.error().message);
   }
+  const auto taken =
+      engine::for_each_accounted(cluster, query, [&](const api::AccountedJob& job) { tally.add(job.job()); });
+  if (!taken) return fail("sreport: error: " + taken.error().message);
   auto size = cluster_size(cluster);
   if (!size) return fail("sreport: error: " + size.error().message);
   auto text = tally.print(*size);

@@ -6,6 +6,7 @@
 #include "api/priorities.pb.h"
 #include "api/step_usage.pb.h"
 #include "model/accounts.pb.h"
+#include "model/cluster.pb.h"
 #include "model/job_record.pb.h"
 #include "model/job_state.pb.h"
 #include "model/step_record.pb.h"
@@ -304,12 +305,14 @@ class Sreport : public ::testing::Test {
   std::string print(Report report, int64_t now = at(6, 0, 0)) {
     options_.report = report;
     Tally tally(options_, now);
+    for (const model::ReservationRecord& reservation : reservations_) tally.add(reservation, 4);
     for (const model::JobRecord& job : jobs_) tally.add(job);
     auto text = tally.print({.name = "minke", .cpus = 4, .memory_mib = 4000, .nodes = 1, .gpus = 0});
     return text ? *text : text.error().message;
   }
 
   ReportOptions options_;
+  std::vector<model::ReservationRecord> reservations_;
   std::vector<model::JobRecord> jobs_;
 };
 
@@ -371,6 +374,23 @@ TEST_F(Sreport, WckeysAndUsers) {
   EXPECT_EQ(print(Report::kTopUsage), "minke|root|root|root|120|0\n");
 }
 
+TEST_F(Sreport, AReservationsJobsAndWhatTheyLeft) {
+  options_.layout = PrintLayout::kParsable2;
+  model::ReservationRecord course;
+  course.set_name("course");
+  course.set_start_time(at(0, 30, 0));
+  course.set_end_time(at(5, 0, 0));
+  reservations_ = {course};
+  jobs_[0].mutable_spec()->set_reservation("course");
+  // 210 minutes of four CPUs lie within the window.
+  EXPECT_TRUE(
+      print(Report::kReservationUtilization)
+          .ends_with("Usage reported in TRES Minutes\n"
+                     "--------------------------------------------------------------------------------\n"
+                     "Cluster|Name|Start|End|TRES Name|Allocated|Idle\n"
+                     "minke|course|2026-11-21T00:30:00|2026-11-21T05:00:00|cpu|120|720\n"));
+}
+
 TEST_F(Sreport, AmountsInEachUnit) {
   options_.layout = PrintLayout::kParsable2;
   options_.no_header = true;
@@ -395,28 +415,28 @@ TEST_F(Sreport, SizesOfJobs) {
             "Job Sizes 2026-11-21T00:00:00 - 2026-11-21T03:59:59 (14400 secs)\n"
             "Time reported in Minutes\n"
             "--------------------------------------------------------------------------------\n"
-            "  Cluster   Account     0-49 CPUs   50-249 CPUs  250-499 CPUs  500-999 CPUs  >= 1000 CPUs % of "
-            "cluster \n"
+            "  Cluster   Account     0-49 CPUs   50-249 CPUs  250-499 CPUs  500-999 CPUs  >= 1000 CPUs "
+            "Total Count % of cluster \n"
             "--------- --------- ------------- ------------- ------------- ------------- ------------- "
-            "------------ \n"
-            "    minke  def-prof            30             0             0             0             0       "
-            "20.00% \n"
-            "    minke      root           120             0             0             0             0       "
-            "80.00% \n");
+            "----------- ------------ \n"
+            "    minke  def-prof            30             0             0             0             0 "
+            "          1       20.00% \n"
+            "    minke      root           120             0             0             0             0 "
+            "          1       80.00% \n");
   options_.print_job_count = true;
   options_.grouping = {1, 2, 4};
   EXPECT_TRUE(
       print(Report::kJobSizesByAccount)
           .ends_with("Units are in number of jobs ran\n"
                      "--------------------------------------------------------------------------------\n"
-                     "  Cluster   Account      0-0 CPUs      1-1 CPUs      2-3 CPUs     >= 4 CPUs % of "
-                     "cluster \n"
+                     "  Cluster   Account      0-0 CPUs      1-1 CPUs      2-3 CPUs     >= 4 CPUs "
+                     "Total Count % of cluster \n"
                      "--------- --------- ------------- ------------- ------------- ------------- "
-                     "------------ \n"
-                     "    minke  def-prof             0             1             0             0       "
-                     "50.00% \n"
-                     "    minke      root             0             0             1             0       "
-                     "50.00% \n"));
+                     "----------- ------------ \n"
+                     "    minke  def-prof             0             1             0             0 "
+                     "          1       50.00% \n"
+                     "    minke      root             0             0             1             0 "
+                     "          1       50.00% \n"));
 }
 
 TEST_F(Sreport, WordsMayBeShortened) {

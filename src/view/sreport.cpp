@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/cluster.pb.h"
 #include "model/job_record.pb.h"
 #include "model/job_state.pb.h"
 #include "model/job_terms.pb.h"
 #include "text/hostlist.h"
 #include "text/number.h"
+#include "text/timestamp.h"
 #include "view/text.h"
 
 namespace minke::view {
@@ -18,7 +20,7 @@ namespace {
 
 // One line of a report; the report determines which fields are used.
 struct Row {
-  std::string account, login, proper, qos, wckey, tres;
+  std::string account, login, proper, qos, wckey, tres, reservation, start, end;
   double used = 0, allocated = 0, idle = 0, planned = 0, reported = 0;
   double total = 0;  // 100 % for percentages
 };
@@ -70,15 +72,18 @@ constexpr Field kFields[] = {
     {"Allocated", 8, kSpill, amount_of<&Row::allocated>},
     {"Cluster", 9, kPlus, cluster},
     {"Down", 8, kSpill, zero},
+    {"End", 19, kPlus, text_of<&Row::end>},
     {"Energy", 8, kSpill, zero},
     {"Idle", 8, kSpill, amount_of<&Row::idle>},
     {"Login", 9, kPlus, text_of<&Row::login>},
+    {"Name", 9, kPlus, text_of<&Row::reservation>},
     {"Overcommitted", 8, kSpill, zero, "Over Comm"},
     {"Planned", 8, kSpill, amount_of<&Row::planned>},
     {"PlannedDown", 8, kSpill, zero, "PLND Down"},
     {"Proper", 15, kPlus, text_of<&Row::proper>, "Proper Name"},
     {"QOS", 12, kPlus, text_of<&Row::qos>},
     {"Reported", 8, kSpill, amount_of<&Row::reported>},
+    {"Start", 19, kPlus, text_of<&Row::start>},
     {"TresName", 14, kPlus, text_of<&Row::tres>, "TRES Name"},
     {"Used", 8, kSpill, amount_of<&Row::used>},
     {"Wckey", 15, kPlus, text_of<&Row::wckey>, "WCKey"},
@@ -134,7 +139,7 @@ std::string default_format(const ReportOptions& options) {
     case Report::kWckeyUtilizationByUser:
       return "Cluster,Wckey,Login,Proper,Used";
     case Report::kReservationUtilization:
-      return "Cluster,Account,Used";
+      return "Cluster,Name,Start,End,TresName,Allocated%20,Idle%20";
     default:
       return (options.tres.empty() ? std::string("Cluster") : std::string("Cluster,TresName")) +
              ",Allocated,Down,PlannedDown,Idle,Planned,Reported";
@@ -176,6 +181,7 @@ void Tally::add_size(const model::JobRecord& job, double seconds) {
       std::upper_bound(options_.grouping.begin(), options_.grouping.end(), job.num_cpus()) -
       options_.grouping.begin());
   sizes.columns[column] += options_.print_job_count ? 1 : seconds * job.num_cpus();
+  ++sizes.jobs;
 }
 
 Tally::Key Tally::key_of(const model::JobRecord& job) const {
@@ -208,11 +214,22 @@ void Tally::add(const model::JobRecord& job) {
       !(options_.print_job_count && ended >= options_.start && job.start_time() < options_.end))
     return;
   if (reports_sizes(options_.report)) return add_size(job, seconds);
+  for (Reserved& reserved : reserved_)
+    if (reserved.name == job.spec().reservation() && job.start_time() >= reserved.start)
+      reserved.allocated += seconds * job.num_cpus();
   TresSeconds& used = used_[key_of(job)];
   for (size_t i = 0; i < rates.size(); ++i) {
     used[i] += rates[i] * seconds;
     allocated_[i] += rates[i] * seconds;
   }
+}
+
+void Tally::add(const model::ReservationRecord& reservation, uint64_t cpus) {
+  if (overlap(reservation.start_time(), reservation.end_time()) <= 0) return;
+  reserved_.push_back({.name = reservation.name(),
+                       .start = reservation.start_time(),
+                       .end = reservation.end_time(),
+                       .cpus = cpus});
 }
 
 // The lines of a report under its columns: one for each TRES of each row.
@@ -233,6 +250,7 @@ class Tally::Lines {
   void accounts_and_users();
   void users();  // or their wckeys
   void accounts_and_qos();
+  void reservations();
 
  private:
   void print(const Row& row) {
@@ -319,6 +337,21 @@ void Tally::Lines::users() {
   }
 }
 
+// Of CPUs alone: they are what a reservation is charged for.
+void Tally::Lines::reservations() {
+  for (const Reserved& reserved : tally_.reserved_) {
+    Row row;
+    row.reservation = reserved.name;
+    row.start = text::format_time(reserved.start);
+    row.end = text::format_time(reserved.end);
+    row.tres = kTresNames[static_cast<size_t>(Tres::kCpu)];
+    row.total = tally_.overlap(reserved.start, reserved.end) * static_cast<double>(reserved.cpus);
+    row.allocated = std::min(reserved.allocated, row.total);
+    row.idle = row.total - row.allocated;
+    print(row);
+  }
+}
+
 Result<std::string> Tally::print(const ClusterSize& cluster) const {
   std::string out;
   if (!options_.no_header) out += report_heading(options_);
@@ -335,6 +368,7 @@ Result<std::string> Tally::print(const ClusterSize& cluster) const {
   Lines lines(*this, cluster, *columns, out);
   switch (options_.report) {
     case Report::kReservationUtilization:
+      lines.reservations();
       break;
     case Report::kClusterUtilization:
       lines.cluster();
@@ -361,6 +395,7 @@ std::string Tally::print_sizes(const ClusterSize& cluster) const {
     from = size;
   }
   columns.emplace_back(fmt::format(">= {} CPUs", from), 13);
+  columns.emplace_back("Total Count", 11);
   columns.emplace_back("% of cluster", 12);
   const auto print = [&](const std::vector<std::string>& values, PrintFit fit) {
     for (size_t i = 0; i < values.size(); ++i) {
@@ -400,6 +435,7 @@ std::string Tally::print_sizes(const ClusterSize& cluster) const {
       }
       values.push_back(std::move(text));
     }
+    values.push_back(std::to_string(sizes.jobs));
     values.push_back(fmt::format("{:.2f}%", total == 0 ? 0 : 100 * sum / total));
     print(values, PrintFit::kSpill);
   }

@@ -17,6 +17,7 @@
 
 namespace minke::model {
 class JobRecord;
+class ReservationRecord;
 }  // namespace minke::model
 
 namespace minke::view {
@@ -76,6 +77,9 @@ class Tally {
   Tally(const ReportOptions& options, int64_t now) : options_(options), now_(now) {}
   void add(const model::JobRecord& job);
 
+  // A reservation of so many CPUs, before the jobs that run in it are added.
+  void add(const model::ReservationRecord& reservation, uint64_t cpus);
+
   // Returns the whole report, header and all. Fails on an unknown field.
   Result<std::string> print(const ClusterSize& cluster) const;
 
@@ -86,6 +90,14 @@ class Tally {
   };
   struct Sizes {
     std::vector<double> columns;
+    uint64_t jobs = 0;
+  };
+
+  struct Reserved {
+    std::string name;
+    int64_t start = 0, end = 0;  // s since the epoch
+    uint64_t cpus = 0;
+    double allocated = 0;  // CPU seconds of jobs within the window
   };
 
   class Lines;
@@ -101,6 +113,7 @@ class Tally {
   int64_t now_;
   std::map<Key, TresSeconds> used_;
   std::map<std::string, Sizes> sizes_;
+  std::vector<Reserved> reserved_;
   TresSeconds allocated_{}, planned_{};
 };
 

@@ -76,9 +76,9 @@ std::string report_heading(const ReportOptions& options) {
                                          : "Usage reported in Percentage of Total\n";
   } else {
     out += fmt::format("{} reported in {}{}\n", reports_sizes(options.report) ? "Time" : "Usage",
-                       reports_sizes(options.report) ? ""
-                       : options.tres.empty()        ? "CPU "
-                                                     : "TRES ",
+                       reports_sizes(options.report)                                               ? ""
+                       : options.tres.empty() && options.report != Report::kReservationUtilization ? "CPU "
+                                                                                                   : "TRES ",
                        unit_words(options.unit));
   }
   return out + std::string(kRule);

@@ -77,7 +77,7 @@ Status set_start(std::string_view value, int64_t now, ReportOptions& options) {
 Status set_end(std::string_view value, int64_t now, ReportOptions& options) {
   const auto time = text::parse_time(value, now, true);
   if (!time) return failure(time.error());
-  options.end = (*time + kHour - 1) / kHour * kHour;
+  options.end = (std::min(*time, now) + kHour - 1) / kHour * kHour;  // nothing is known of what is to come
   return {};
 }
 
