@@ -111,7 +111,8 @@ def test_yaml_says_the_same(cluster):
 
 def test_versions(cluster):
     versions = "".join(f"data_parser/v0.0.{version}\n" for version in range(45, 39, -1))
-    assert cluster.run("squeue", "--json=list", check=0).stdout == "Possible data_parser plugins:\n" + versions
+    told = cluster.run("squeue", "--json=list", check=0)
+    assert (told.stdout, told.stderr) == (versions, "Possible data_parser plugins:\n")
     assert "jobs" in document(cluster, "squeue", "--json=v0.0.42+complex")
     cluster.run("sbatch", "--hold", "--wrap=true", check=0)
     since = {"licenses_allocated": 43, "segment_size": 43, "stdout_expanded": 43, "submit_line": 44, "step_id": 44, "container_type": 45}

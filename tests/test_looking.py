@@ -282,7 +282,9 @@ def test_newer_options(cluster):
     cluster.submit("true", "--hold", "--wckey=w1", "--comment=c")
     assert cluster.queue("--notme") == []
     assert cluster.run("squeue", "--only-job-state", "-h", check=0).stdout.split() == ["1", "PD"]
-    assert "jobarrayid" in cluster.run("squeue", "--helpformat", check=0).stdout.split()
+    assert "jobarrayid" in cluster.run("squeue", "--helpFormat", check=0).stdout.split()
+    letters = cluster.run("squeue", "--helpformat", check=0).stdout
+    assert letters.splitlines()[0] == "%a    %F    %K    %B    %o    %k    %O    %I    " and len(letters.split()) == 51
     assert "nodehost" in cluster.run("sinfo", "--helpFormat", check=0).stdout.split()
     assert cluster.run("sinfo", "-h", "-O", "all", check=0).stdout.count("|") > 30
     assert len(cluster.sacct("-X", "-W", "w1", "-j", "1")) == 1 and cluster.sacct("-X", "-W", "w2", "-j", "1") == []

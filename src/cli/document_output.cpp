@@ -31,9 +31,10 @@ std::optional<int> TakeDocument::operator()(std::optional<view::DocumentFormat>&
                                             const options::Given& given) const {
   const std::string parser = given.value.value_or("");
   if (parser == "list") {
-    std::string list = "Possible data_parser plugins:\n";
+    std::string list;
     for (int version = view::kNewestParser; version >= view::kOldestParser; --version)
       list += view::data_parser_name(version) + "\n";
+    std::fputs("Possible data_parser plugins:\n", stderr);
     view::write_out(list);
     return 0;
   }

@@ -94,26 +94,35 @@ std::string parameters(const view::SqueueOptions& options) {
     return view::list_parameter(fmt::format("{}", fmt::join(words, ",")));
   };
   std::vector<std::string> jobs, steps, states;
+  const auto digit = [](bool value) { return std::string(value ? "1" : "0"); };
   for (const api::JobSelector& job : options.jobs) jobs.push_back(std::to_string(job.job_id()));
   for (const model::JobState state : options.states) states.emplace_back(text::job_state_name(state));
+  for (const view::StepSelector& step : options.steps) steps.push_back(std::to_string(step.job.job_id()));
   return view::parameter_list(
-      {{"all", view::yes_or_no_parameter(options.all_states)},
-       {"array", view::yes_or_no_parameter(options.array)},
-       {"format", view::list_parameter(options.format.value_or(options.long_format.value_or("")))},
-       {"iterate", std::to_string(options.iterate_seconds)},
-       {"jobs", joined(jobs)},
-       {"licenses", joined(options.licenses)},
-       {"names", joined(options.names)},
-       {"nodes", joined(options.nodes)},
-       {"partitions", joined(options.partitions)},
-       {"priority", view::yes_or_no_parameter(options.per_partition)},
-       {"reservation", joined(options.reservations)},
-       {"sort", view::list_parameter(options.sort.value_or(""))},
-       {"start_flag", view::yes_or_no_parameter(options.start)},
-       {"states", joined(states)},
-       {"step_flag", view::yes_or_no_parameter(options.show_steps)},
-       {"users", joined(options.users)},
-       {"verbose", "1"}});
+             {{"all", view::yes_or_no_parameter(options.all_states)},
+              {"array", view::yes_or_no_parameter(options.array)},
+              {"federation", "false"},
+              {"format", view::list_parameter(options.format.value_or(options.long_format.value_or("")))},
+              {"iterate", std::to_string(options.iterate_seconds)},
+              {"job_flag", digit(!options.jobs.empty())},
+              {"jobs", joined(jobs)},
+              {"licenses", joined(options.licenses)},
+              {"local", "false"},
+              {"names", joined(options.names)},
+              {"nodes", fmt::format("{}", fmt::join(options.nodes, ","))},
+              {"only_job_state", view::yes_or_no_parameter(options.only_job_state)},
+              {"partitions", joined(options.partitions)},
+              {"priority", view::yes_or_no_parameter(options.per_partition)},
+              {"reservation", joined(options.reservations)},
+              {"sibling     ", "false"},
+              {"sort", view::list_parameter(options.sort.value_or(""))},
+              {"start_flag", digit(options.start)},
+              {"states", options.all_states ? "all" : joined(states)},
+              {"step_flag", digit(options.show_steps)},
+              {"steps", joined(steps)},
+              {"users", joined(options.users)},
+              {"verbose", "1"}}) +
+         "\n\n";
 }
 
 int fail(const char* call, const Error& error) {

@@ -239,6 +239,19 @@ Ended help_format(Arguments&, const Given&) {
   return 0;
 }
 
+// The letters that -o knows, in Slurm's order.
+Ended help_letters(Arguments&, const Given&) {
+  constexpr std::string_view kLetters = "aFKBokOIXEexfGgiAWcmdjyNCDhPpQqrRnvYzsHSTtVJLlMUuwZ";
+  constexpr size_t kInALine = 8;
+  std::string out;
+  for (size_t i = 0; i < kLetters.size(); ++i) {
+    out.append("%").append(1, kLetters[i]).append(4, ' ');
+    if (i % kInALine == kInALine - 1) out += '\n';
+  }
+  view::write_out(out + '\n');
+  return 0;
+}
+
 constexpr auto kIgnored = &options::ignored<Arguments>;
 constexpr auto kAccounts = &accounting_names<&Arguments::accounts>;
 constexpr auto kNames = &names<&Arguments::names>;
@@ -268,8 +281,8 @@ constexpr options::Row<Arguments> kRows[] = {
     {{"federation", '\0', kNone}, kIgnored},
     {{"format", 'o', kRequired, "format", "what to print: %[[.]width]letter", "", "SQUEUE_FORMAT"}, kFormat},
     {{"help", '\0', kNone, "", "show this help message"}, show_help<Arguments>},
-    {{"helpFormat", '\0', kNone}, help_format},
-    {{"helpformat", '\0', kNone, "", "the names that -O knows"}, help_format},
+    {{"helpFormat", '\0', kNone, "", "the names that -O knows"}, help_format},
+    {{"helpformat", '\0', kNone, "", "the letters that -o knows"}, help_letters},
     {{"helpstate", '\0', kNone, "", "the states of --states"}, help_state},
     {{"hide", '\0', kNone, "", "no jobs in hidden partitions"}, kIgnored},
     {{"iterate", 'i', kRequired, "seconds", "again every so many seconds"}, iterate},
