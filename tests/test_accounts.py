@@ -109,6 +109,23 @@ def test_changes_last(shared):
     assert sacctmgr(shared, "delete", "account", "chem").returncode == 1
 
 
+def test_a_name_may_have_blanks(shared, tmp_path):
+    for words in (("add", "account", "two words,b c"), ("add", "qos", "q w"), ("add", "user", USER, "account=two words"),
+                  ("modify", "user", USER, "set", "qos+=q w")):
+        assert sacctmgr(shared, *words).returncode == 0, words
+    job = shared.submit("true", "-A", "two words", "--qos=q w")
+    shared.wait_end(job)
+    assert shared.run("sacct", "-X", "-n", "-P", "-j", job, "-o", "account,qos").stdout == "two words|q w\n"
+    file = tmp_path / "blanks.cfg"
+    cluster = shared.run("sacctmgr", "-nP", "show", "cluster", "format=cluster").stdout.strip()
+    shared.run("sacctmgr", "dump", cluster, f"file={file}", check=0)
+    assert "Account - 'two words':" in file.read_text()
+    assert sacctmgr(shared, "remove", "account", "b c").returncode == 0
+    assert sacctmgr(shared, "load", f"file={file}").returncode == 0
+    listed = shared.run("sacctmgr", "-nP", "show", "account", "format=account").stdout.splitlines()
+    assert {"two words", "b c"} < set(listed)
+
+
 def test_dump_and_load(shared, tmp_path):
     file = tmp_path / "accounts.cfg"
     cluster = shared.run("sacctmgr", "-nP", "show", "cluster", "format=cluster").stdout.strip()

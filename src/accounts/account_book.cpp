@@ -13,9 +13,11 @@
 namespace minke::accounts {
 namespace {
 
+// Blanks are part of a name, as in Slurm: "two words".
 bool is_name(const std::string& name) {
-  return !name.empty() && name.size() <= 255 && std::all_of(name.begin(), name.end(), [](unsigned char c) {
-    return c > ' ' && c != ',' && c != '=' && c != '\'' && c != '"' && c != '|' && c != ':' &&
+  if (name.empty() || name.size() > 255 || name.front() == ' ' || name.back() == ' ') return false;
+  return std::all_of(name.begin(), name.end(), [](unsigned char c) {
+    return c >= ' ' && c != ',' && c != '=' && c != '\'' && c != '"' && c != '|' && c != ':' &&
            !std::isupper(c);
   });
 }

@@ -31,6 +31,19 @@ TEST(AccountBook, HasRootAndNormalFromTheBeginning) {
   EXPECT_EQ(book.allowed_qos(kRootAssociation), std::vector<std::string>{"normal"});
 }
 
+TEST(AccountBook, NamesMayHaveBlanksWithinThem) {
+  const auto add = [](const char* name) {
+    AccountBook book;
+    AccountsChange change;
+    change.accounts.emplace_back().set_name(name);
+    change.associations = {account(name, "root")};
+    return book.apply(change).has_value();
+  };
+  EXPECT_TRUE(add("two words"));
+  for (const char* name : {"", " ", " two", "two ", "two\twords", "two|words", "Two words"})
+    EXPECT_FALSE(add(name)) << name;
+}
+
 TEST(AccountBook, OtherClustersHaveTreesOfTheirOwn) {
   AccountBook book;
   ASSERT_TRUE(book.apply(family()));
