@@ -325,6 +325,8 @@ Result<bool> set_parameter(Configuration& config, const std::string& name, const
     return text::is(name, parameter.name);
   });
   if (used != std::end(kUsed)) {
+    // GANG alone lets jobs take turns, which nothing does here; it preempts none.
+    if (text::is(name, "PreemptMode") && preempt_mode_without_gang(value).empty()) return false;
     if (const Status set = used->set(config, value); !set) return failure(set.error());
     return true;
   }

@@ -373,6 +373,10 @@ Status Reader::partition_word(const std::string& name, const std::string& value,
     note_unused(name + "=" + value);
     return {};
   }
+  if (text::is(name, "PreemptMode") && preempt_mode_without_gang(value).empty()) {
+    note_unused(name + "=" + value);
+    return {};
+  }
   api::Field field;
   field.set_name(name);
   field.set_value(text::is(name, "PreemptMode") ? preempt_mode_without_gang(value) : value);

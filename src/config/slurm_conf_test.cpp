@@ -166,6 +166,15 @@ TEST(SlurmConfiguration, SaysWhatBecomesOfJobsOverLimitsOfPartitions) {
   EXPECT_FALSE(apply("EnforcePartLimits=some").status);
 }
 
+TEST(SlurmConfiguration, JobsThatTakeTurnsAloneArePreemptedByNobody) {
+  const auto [config, status] =
+      apply("PreemptMode=GANG\nNodeName=a CPUs=1\nPartitionName=p Nodes=a PreemptMode=gang\n");
+  ASSERT_TRUE(status) << status.error().message;
+  EXPECT_EQ(config.preemption.mode, PreemptMode::kOff);
+  EXPECT_EQ(partition(config, "p").preempt_mode(), "");
+  EXPECT_EQ(config.unused.size(), 2u);
+}
+
 TEST(SlurmConfiguration, MemoryOfNodesGoesBeforeThatOfCpus) {
   for (const char* text :
        {"DefMemPerCPU=100 DefMemPerNode=900\nNodeName=a CPUs=1\nPartitionName=p\n",
