@@ -17,6 +17,7 @@
 #include "model/cluster.pb.h"
 #include "model/job_record.pb.h"
 #include "text/characters.h"
+#include "text/gres_count.h"
 #include "text/number.h"
 #include "text/printable.h"
 #include "text/timestamp.h"
@@ -73,13 +74,6 @@ std::string next_steps() {
   return out;
 }
 
-uint64_t gpus_of(const google::protobuf::RepeatedPtrField<model::Gres>& gres) {
-  uint64_t count = 0;
-  for (const model::Gres& one : gres)
-    if (one.name() == "gpu") count += one.count();
-  return count;
-}
-
 // "3 of 8 processors and 1 of 2 GPUs are in use"; empty where nodes are not to be had.
 std::string use_of(engine::Engine& cluster) {
   const auto nodes = engine::fetch_nodes(cluster);
@@ -88,8 +82,8 @@ std::string use_of(engine::Engine& cluster) {
   for (const model::NodeRecord* node : nodes->records) {
     cpus += node->cpus();
     used += node->allocated_cpus();
-    gpus += gpus_of(node->gres());
-    used_gpus += gpus_of(node->allocated_gres());
+    gpus += text::gpus_in(node->gres());
+    used_gpus += text::gpus_in(node->allocated_gres());
   }
   if (gpus == 0) return tr("{} of {} processors in use", {std::to_string(used), std::to_string(cpus)});
   return tr("{} of {} processors and {} of {} GPUs in use",

@@ -17,6 +17,7 @@
 #include "engine/open.h"
 #include "model/cluster.pb.h"
 #include "model/job_terms.pb.h"
+#include "text/gres_count.h"
 #include "view/output.h"
 #include "view/sreport.h"
 
@@ -65,8 +66,7 @@ Result<view::ClusterSize> cluster_size(engine::Engine& cluster) {
     size.cpus += node->cpus();
     size.memory_mib += static_cast<double>(node->memory_mib());
     size.nodes += 1;
-    for (const model::Gres& gres : node->gres())
-      if (gres.name() == "gpu") size.gpus += gres.count();
+    size.gpus += static_cast<double>(text::gpus_in(node->gres()));
   }
   return size;
 }

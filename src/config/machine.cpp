@@ -11,6 +11,7 @@
 #include "model/shards.h"
 #include "sched/layout.h"
 #include "text/duration.h"
+#include "text/gres_count.h"
 #include "text/hostlist.h"
 #include "text/number.h"
 #include "text/tres.h"
@@ -357,8 +358,7 @@ void set_shares_of_gpus(Configuration& config) {
     uint64_t cpus = std::numeric_limits<uint32_t>::max(), mib = std::numeric_limits<uint64_t>::max();
     for (const model::NodeRecord& node : config.nodes) {
       if (std::find(members->begin(), members->end(), node.name()) == members->end()) continue;
-      uint64_t gpus = 0;
-      for (const model::Gres& gres : node.gres()) gpus += gres.name() == "gpu" ? gres.count() : 0;
+      const uint64_t gpus = text::gpus_in(node.gres());
       if (gpus == 0) continue;
       cpus = std::min(cpus, std::max<uint64_t>(1, node.cpus() / gpus));
       mib = std::min(mib, node.memory_mib() / gpus);

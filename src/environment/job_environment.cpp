@@ -9,6 +9,7 @@
 #include "model/shards.h"
 #include "submit/environment.h"
 #include "text/dependency.h"
+#include "text/gres_count.h"
 #include "text/number.h"
 #include "text/sluid.h"
 
@@ -161,9 +162,7 @@ void set_by_release(Environment& environment, const model::JobRecord& record, in
     return;
   }
   environment.set_if("SLURM_TRES_PER_TASK", tres_of_task(spec));
-  uint64_t gpus = 0;
-  for (const model::Gres& gres : spec.gpus_per_task())
-    if (gres.name() == "gpu") gpus += gres.count();
+  const uint64_t gpus = text::gpus_in(spec.gpus_per_task());
   if (gpus > 0 && spec.gpu_bind().empty() && !spec.tres_per_task().starts_with("cpu"))
     environment.set("SLURM_TRES_BIND", "gres/gpu:per_task:" + std::to_string(gpus));
   if (release >= kSlurm26 && spec.interactive() && spec.has_ntasks_per_gpu() && spec.gpu_bind().empty())

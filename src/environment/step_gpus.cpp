@@ -7,26 +7,15 @@
 #include "model/job_spec.pb.h"
 #include "model/job_terms.pb.h"
 #include "text/cpu_bind.h"
+#include "text/gres_count.h"
 #include "text/number.h"
 
 namespace minke::environment {
 
-namespace {
-
-uint64_t gpus_in(const google::protobuf::RepeatedPtrField<model::Gres>& list) {
-  uint64_t total = 0;
-  for (const model::Gres& gres : list) {
-    if (gres.name().empty() || gres.name() == "gpu") total += gres.count();
-  }
-  return total;
-}
-
-}  // namespace
-
 std::vector<uint32_t> gpus_of_task(const api::StepSpec& spec, const std::vector<uint32_t>& gpus,
                                    uint32_t local_id) {
-  uint64_t per_task = gpus_in(spec.gpus_per_task());  // consecutive ones for each task
-  uint64_t sharing = 1;                               // this many tasks get the same one
+  uint64_t per_task = text::gpus_in(spec.gpus_per_task());  // consecutive ones for each task
+  uint64_t sharing = 1;                                     // this many tasks get the same one
   if (spec.ntasks_per_gpu() != 0) {
     per_task = 1;
     sharing = spec.ntasks_per_gpu();
@@ -75,17 +64,16 @@ std::string gpu_binding_text(const std::vector<uint32_t>& own, const std::vector
 std::vector<uint32_t> gpus_by_default(
     const model::JobSpec& spec, const google::protobuf::RepeatedPtrField<model::NodeAllocation>& nodes) {
   std::vector<uint32_t> counts(static_cast<size_t>(nodes.size()), 0);
-  const uint64_t per_node = std::max(gpus_in(spec.gres_per_node()),
-                                     gpus_in(spec.gpus_per_socket()) * std::max(1U, spec.sockets_per_node()));
-  const uint64_t per_task = gpus_in(spec.gpus_per_task());
-  uint64_t in_all = gpus_in(spec.gpus());
+  const uint64_t per_node =
+      std::max(text::gpus_in(spec.gres_per_node()),
+               text::gpus_in(spec.gpus_per_socket()) * std::max(1U, spec.sockets_per_node()));
+  const uint64_t per_task = text::gpus_in(spec.gpus_per_task());
+  uint64_t in_all = text::gpus_in(spec.gpus());
   for (int i = 0; i < nodes.size(); ++i) {
     uint64_t count = std::max(per_node, per_task * nodes[i].tasks());
     if (in_all != 0) {  // at least one is left for each later node
       const uint64_t after = static_cast<uint64_t>(nodes.size() - i - 1);
-      uint64_t here = 0;
-      for (const auto& gres : nodes[i].gres())
-        here += gres.name() == "gpu" ? static_cast<uint64_t>(gres.indices_size()) : 0;
+      const uint64_t here = text::gpus_in(nodes[i].gres());
       count = std::max(count, std::min(here, in_all - std::min(in_all, after)));
       in_all -= std::min(in_all, count);
     }

@@ -20,6 +20,7 @@
 #include "model/job_spec.pb.h"
 #include "model/job_state.pb.h"
 #include "text/duration.h"
+#include "text/gres_count.h"
 #include "text/job_id.h"
 #include "text/number.h"
 
@@ -44,12 +45,6 @@ Names partitions_of(const model::JobSpec& spec, const engine::PartitionRecords& 
   return names;
 }
 
-uint64_t gpus_in(const auto& gres) {
-  uint64_t count = 0;
-  for (const auto& one : gres) count += one.name() == "gpu" ? one.count() : 0;
-  return count;
-}
-
 // What one job needs of a node; 0: nothing of it.
 struct Share {
   uint64_t cpus = 1, memory_mib = 0, gpus = 0;
@@ -65,7 +60,8 @@ struct Share {
 Share share_of(const model::JobSpec& spec, uint32_t cpus, const model::PartitionRecord* partition) {
   Share share;
   share.cpus = std::max(1u, cpus);
-  share.gpus = std::max({gpus_in(spec.gres_per_node()), gpus_in(spec.gpus()), gpus_in(spec.gpus_per_task())});
+  share.gpus = std::max(
+      {text::gpus_in(spec.gres_per_node()), text::gpus_in(spec.gpus()), text::gpus_in(spec.gpus_per_task())});
   if (spec.has_mem_per_node_mib()) {
     share.memory_mib = spec.mem_per_node_mib();
     share.all_memory = share.memory_mib == 0;
@@ -93,11 +89,11 @@ void add_nodes(engine::Engine& cluster, const Names& partitions, const Share& sh
                                       [&](const std::string& name) { return has(partitions, name); });
     if (node->state() != model::NODE_IDLE || (!is_there && !partitions.empty())) continue;
     const auto left = [](uint64_t all, uint64_t used) { return all - std::min(all, used); };
-    const uint64_t gpus = gpus_in(node->gres());
+    const uint64_t gpus = text::gpus_in(node->gres());
     const uint64_t memory = left(node->memory_mib(), node->allocated_memory_mib());
     uint64_t all = share.jobs_in(node->cpus(), node->memory_mib(), gpus);
     uint64_t free = share.jobs_in(left(node->cpus(), node->allocated_cpus()), memory,
-                                  left(gpus, gpus_in(node->allocated_gres())));
+                                  left(gpus, text::gpus_in(node->allocated_gres())));
     if (share.all_memory) {
       all = std::min<uint64_t>(all, 1);
       free = memory == node->memory_mib() ? std::min<uint64_t>(free, 1) : 0;

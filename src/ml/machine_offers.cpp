@@ -4,6 +4,7 @@
 
 #include "model/cluster.pb.h"
 #include "model/job_terms.pb.h"
+#include "text/gres_count.h"
 #include "text/number.h"
 
 namespace minke::ml {
@@ -83,8 +84,7 @@ void MachineOffers::add(const model::NodeRecord& node) {
     most_memory_mib_ = node.memory_mib();
     most_cpus_ = node.cpus();
   }
-  uint32_t gpus = 0;
-  for (const model::Gres& one : node.gres()) gpus += one.name() == "gpu" ? one.count() : 0;
+  const auto gpus = static_cast<uint32_t>(text::gpus_in(node.gres()));
   for (const model::Gres& one : node.gres())
     if (one.name() == "gpu" && one.count() > 0) add_type(node, one.type(), one.count(), gpus);
 }

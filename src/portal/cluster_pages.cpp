@@ -22,6 +22,7 @@
 #include "portal/job_json.h"
 #include "portal/openapi.h"
 #include "portal/routes.h"
+#include "text/gres_count.h"
 #include "text/number.h"
 #include "text/printable.h"
 #include "text/tres.h"
@@ -33,12 +34,6 @@ namespace minke::portal {
 namespace {
 
 Result<Reply> show_cluster(Call& call);
-
-uint64_t gpus_in(const google::protobuf::RepeatedPtrField<model::Gres>& list) {
-  uint64_t count = 0;
-  for (const model::Gres& gres : list) count += gres.name() == "gpu" ? gres.count() : 0;
-  return count;
-}
 
 std::string gres_text(const google::protobuf::RepeatedPtrField<model::Gres>& list) {
   const std::vector<model::Gres> gres(list.begin(), list.end());
@@ -64,8 +59,8 @@ Json node_json(const model::NodeRecord& node) {
           {"memory_mib", node.memory_mib()},
           {"allocated_memory_mib", node.allocated_memory_mib()},
           {"free_memory_mib", node.free_memory_mib()},
-          {"gpus", gpus_in(node.gres())},
-          {"allocated_gpus", gpus_in(node.allocated_gres())},
+          {"gpus", text::gpus_in(node.gres())},
+          {"allocated_gpus", text::gpus_in(node.allocated_gres())},
           {"gres", gres_text(node.gres())},
           {"running_jobs", node.running_jobs()},
           {"features", texts(node.features())},
@@ -145,7 +140,7 @@ Result<Reply> list_partitions(Call& call) {
          {"node_count", one->total_nodes()},
          {"cpus", one->total_cpus()},
          {"memory_mib", one->total_memory_mib()},
-         {"gpus", gpus_in(one->total_gres())},
+         {"gpus", text::gpus_in(one->total_gres())},
          {"limit_minutes", minutes_or_null(one->max_time_minutes())},
          {"default_minutes",
           one->default_time_minutes() == 0 ? Json() : minutes_or_null(one->default_time_minutes())},
@@ -166,8 +161,8 @@ Result<Reply> show_cluster(Call& call) {
     held_cpus += node->allocated_cpus();
     memory += node->memory_mib();
     held_memory += node->allocated_memory_mib();
-    gpus += gpus_in(node->gres());
-    held_gpus += gpus_in(node->allocated_gres());
+    gpus += text::gpus_in(node->gres());
+    held_gpus += text::gpus_in(node->allocated_gres());
   }
   return json_reply({{"now", nodes->now},
                      {"name", identity->cluster},

@@ -22,6 +22,7 @@
 #include "portal/job_json.h"
 #include "portal/page_answers.h"
 #include "portal/site.h"
+#include "text/gres_count.h"
 #include "text/job_id.h"
 #include "text/printable.h"
 #include "view/footprint.h"
@@ -132,10 +133,7 @@ std::pair<int64_t, int64_t> held_of(const model::JobRecord& job, const std::stri
   if (!node.empty())
     for (const model::NodeAllocation& one : job.nodes()) {
       if (one.node() != node) continue;
-      int64_t gpus = 0;
-      for (const model::GresAllocation& gres : one.gres())
-        gpus += gres.name() == "gpu" ? gres.indices_size() : 0;
-      return {static_cast<int64_t>(one.cpus()), gpus};
+      return {static_cast<int64_t>(one.cpus()), static_cast<int64_t>(text::gpus_in(one.gres()))};
     }
   return {job.num_cpus(), static_cast<int64_t>(gpus_of(job))};
 }

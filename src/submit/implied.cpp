@@ -8,6 +8,7 @@
 
 #include "model/job_spec.pb.h"
 #include "model/job_terms.pb.h"
+#include "text/gres_count.h"
 #include "text/hostlist.h"
 #include "text/number.h"
 
@@ -21,13 +22,6 @@ tl::unexpected<Error> refused(std::string message) {
 }
 tl::unexpected<Error> invalid_gres(std::string message) {
   return refused(std::move(message) + "\nInvalid generic resource (gres) specification");
-}
-
-uint64_t gpus_in(const google::protobuf::RepeatedPtrField<model::Gres>& list) {
-  uint64_t total = 0;
-  for (const model::Gres& gres : list)
-    if (gres.name() == "gpu") total += gres.count();
-  return total;
 }
 
 Status set_tasks(model::JobSpec& spec, uint64_t tasks) {
@@ -211,8 +205,8 @@ Status tasks_from_tasks_per_gpu(model::JobSpec& spec, const Gpus& gpus, int rele
 
 // The order of the checks is Slurm's: it decides which of several mistakes is reported.
 Status from_gpus(model::JobSpec& spec, Geometry geometry) {
-  const Gpus gpus{gpus_in(spec.gpus()), gpus_in(spec.gres_per_node()), gpus_in(spec.gpus_per_task()),
-                  gpus_in(spec.gpus_per_socket())};
+  const Gpus gpus{text::gpus_in(spec.gpus()), text::gpus_in(spec.gres_per_node()),
+                  text::gpus_in(spec.gpus_per_task()), text::gpus_in(spec.gpus_per_socket())};
   if (Status done = check_gpu_options(spec, gpus, geometry); !done) return done;
   const uint64_t tasks = gpus.each_task != 0 ? tasks_before_gpus(spec, geometry.release) : 0;
   if (Status done = nodes_from_gpus(spec, gpus); !done) return done;

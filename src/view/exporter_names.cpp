@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "text/gres_count.h"
 #include "text/hostlist.h"
 #include "view/metrics_text.h"
 #include "view/node_text.h"
@@ -13,12 +14,6 @@ namespace {
 struct Holding {
   double allocated = 0, idle = 0, other = 0, total = 0;
 };
-
-uint64_t gpu_count(const google::protobuf::RepeatedPtrField<model::Gres>& list) {
-  uint64_t count = 0;
-  for (const model::Gres& gres : list) count += gres.name() == "gpu" ? gres.count() : 0;
-  return count;
-}
 
 // What can be had of a node: free means that a job could get it, "other" that nobody can.
 void add_holding(const model::NodeRecord& node, uint64_t all, uint64_t held, Holding& sum) {
@@ -54,7 +49,7 @@ void add_cluster(const MetricsFacts& facts, const AddMetric& add) {
   double mixed = 0, completing = 0;
   for (const model::NodeRecord& node : facts.nodes) {
     add_holding(node, node.cpus(), node.allocated_cpus(), cpus);
-    add_holding(node, gpu_count(node.gres()), gpu_count(node.allocated_gres()), gpus);
+    add_holding(node, text::gpus_in(node.gres()), text::gpus_in(node.allocated_gres()), gpus);
     const ShownNodeState state = shown_state(node);
     mixed += state.base == NodeBaseState::kMixed;
     const MetricLabels labels = {{"node", node.name()},

@@ -15,6 +15,7 @@
 #include "model/job_state.pb.h"
 #include "model/job_terms.pb.h"
 #include "model/measurement.pb.h"
+#include "text/gres_count.h"
 #include "text/hostlist.h"
 #include "view/exporter_names.h"
 #include "view/gpu_parts.h"
@@ -143,12 +144,6 @@ void add_users(Text& text, const MetricsFacts& facts) {
              [&name = name](const api::JobCount& count) { return count.account() == name; });
 }
 
-double gpus_of(const google::protobuf::RepeatedPtrField<model::Gres>& list) {
-  double count = 0;
-  for (const model::Gres& gres : list) count += gres.name() == "gpu" ? gres.count() : 0;
-  return count;
-}
-
 void add_node_states(Text& text, const std::string& prefix, const Labels& labels,
                      const std::vector<const model::NodeRecord*>& nodes) {
   std::map<std::string, double> states = {{"alloc", 0}, {"idle", 0}, {"mixed", 0}, {"down", 0},
@@ -185,8 +180,9 @@ void add_nodes(Text& text, const MetricsFacts& facts) {
              static_cast<double>(node.allocated_memory_mib()) * (1 << 20));
     text.add("slurm_node_memory_free_bytes", "Memory that is free, as the kernel says", labels,
              static_cast<double>(node.free_memory_mib()) * (1 << 20));
-    text.add("slurm_node_gpus", "GPUs of the node", labels, gpus_of(node.gres()));
-    text.add("slurm_node_gpus_alloc", "GPUs allocated", labels, gpus_of(node.allocated_gres()));
+    text.add("slurm_node_gpus", "GPUs of the node", labels, static_cast<double>(text::gpus_in(node.gres())));
+    text.add("slurm_node_gpus_alloc", "GPUs allocated", labels,
+             static_cast<double>(text::gpus_in(node.allocated_gres())));
   }
 }
 
@@ -204,7 +200,7 @@ void add_partitions(Text& text, const MetricsFacts& facts) {
     add_node_states(text, "slurm_partition_nodes", labels, nodes);
     text.add("slurm_partition_cpus", "CPUs of the partition's nodes", labels, partition.total_cpus());
     text.add("slurm_partition_gpus", "GPUs of the partition's nodes", labels,
-             gpus_of(partition.total_gres()));
+             static_cast<double>(text::gpus_in(partition.total_gres())));
   }
 }
 

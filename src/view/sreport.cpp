@@ -10,6 +10,7 @@
 #include "model/job_record.pb.h"
 #include "model/job_state.pb.h"
 #include "model/job_terms.pb.h"
+#include "text/gres_count.h"
 #include "text/hostlist.h"
 #include "text/number.h"
 #include "text/timestamp.h"
@@ -110,8 +111,7 @@ TresSeconds rates_of(const model::JobRecord& job) {
   at(Tres::kCpu) = at(Tres::kBilling) = job.num_cpus();
   at(Tres::kMemory) = static_cast<double>(job.memory_mib());
   at(Tres::kNode) = job.num_nodes();
-  for (const model::Gres& gres : job.tres_gres())
-    if (gres.name() == "gpu") at(Tres::kGpu) += gres.count();
+  at(Tres::kGpu) += static_cast<double>(text::gpus_in(job.tres_gres()));
   return rates;
 }
 

@@ -6,6 +6,7 @@
 
 #include "model/job_spec.pb.h"
 #include "model/step_record.pb.h"
+#include "text/gres_count.h"
 #include "view/text.h"
 
 namespace minke::view {
@@ -16,9 +17,7 @@ using model::JobSpec;
 // CPUs of each task: as many as requested, or as its GPUs bring.
 uint32_t cpus_of_task(const JobSpec& spec) {
   if (spec.has_cpus_per_task() || !spec.has_cpus_per_gpu()) return std::max(1U, spec.cpus_per_task());
-  uint32_t gpus = 0;
-  for (const model::Gres& gres : spec.gpus_per_task())
-    if (gres.name() == "gpu") gpus += gres.count();
+  const auto gpus = static_cast<uint32_t>(text::gpus_in(spec.gpus_per_task()));
   return std::max(1U, gpus * spec.cpus_per_gpu());
 }
 

@@ -18,6 +18,7 @@
 #include "model/step_record.pb.h"
 #include "text/array_spec.h"
 #include "text/dependency.h"
+#include "text/gres_count.h"
 #include "text/memory.h"
 #include "text/number.h"
 #include "text/state.h"
@@ -209,9 +210,7 @@ std::string tres_bind_text(const model::JobSpec& spec, int release) {
   if (!spec.tres_bind().empty()) return spec.tres_bind();
   const std::string before = release < kSlurm24 ? "gpu:" : "gres/gpu:";
   if (!spec.gpu_bind().empty()) return before + spec.gpu_bind();
-  uint64_t each = 0;
-  for (const model::Gres& gres : spec.gpus_per_task())
-    if (gres.name() == "gpu") each += gres.count();
+  const uint64_t each = text::gpus_in(spec.gpus_per_task());
   if (each == 0 || release < kSlurm24) return {};
   return before + "per_task:" + std::to_string(each);
 }

@@ -14,6 +14,7 @@
 #include "model/job_record.pb.h"
 #include "model/job_state.pb.h"
 #include "sched/world.h"
+#include "text/gres_count.h"
 #include "text/hostlist.h"
 #include "text/list.h"
 
@@ -49,9 +50,7 @@ api::JobInTheWay describe(const sched::World& world, const JobRecord& job) {
   shown.set_priority(job.priority());
   shown.set_num_nodes(job.num_nodes());
   shown.set_num_cpus(job.num_cpus());
-  uint32_t gpus = 0;
-  for (const Gres& gres : job.tres_gres()) gpus += gres.name() == "gpu" ? gres.count() : 0;
-  shown.set_num_gpus(gpus);
+  shown.set_num_gpus(static_cast<uint32_t>(text::gpus_in(job.tres_gres())));
   shown.set_node_list(job.node_list());
   shown.set_partition(job.partition());
   if (const auto end = world.end_of(job.job_id())) {
@@ -159,12 +158,6 @@ std::string of(uint64_t part, uint64_t all) {
   return std::to_string(part) + " of " + std::to_string(all);
 }
 
-uint64_t gpus_in(const google::protobuf::RepeatedPtrField<Gres>& list) {
-  uint64_t count = 0;
-  for (const Gres& gres : list) count += gres.name() == "gpu" ? gres.count() : 0;
-  return count;
-}
-
 }  // namespace
 
 bool explain(const sched::World& world, const api::JobSelector& asked, api::ExplainJobReply& reply) {
@@ -219,9 +212,9 @@ void explain_nodes(const std::vector<NodeRecord>& nodes, const std::vector<Parti
     mib += node.memory_mib();
     free_cpus += node.cpus() - std::min(node.cpus(), node.allocated_cpus());
     free_mib += node.memory_mib() - std::min(node.memory_mib(), node.allocated_memory_mib());
-    const uint64_t own = gpus_in(node.gres());
+    const uint64_t own = text::gpus_in(node.gres());
     gpus += own;
-    free_gpus += own - std::min(own, gpus_in(node.allocated_gres()));
+    free_gpus += own - std::min(own, text::gpus_in(node.allocated_gres()));
   }
   std::string text = of(free_cpus, cpus) + " CPUs, " + of(free_mib / 1024, mib / 1024) + " GiB of memory";
   if (gpus > 0) text += ", " + of(free_gpus, gpus) + " GPUs";

@@ -7,6 +7,7 @@
 #include "base/version.h"
 #include "model/accounts.pb.h"
 #include "model/cluster.pb.h"
+#include "text/gres_count.h"
 #include "text/hostlist.h"
 #include "view/document/accounts.h"
 
@@ -29,8 +30,7 @@ void describe_cluster(Document& document, const std::string& name, uint32_t root
     names.push_back(node.name());
     cpus += node.cpus();
     memory_mib += static_cast<int64_t>(node.memory_mib());
-    for (const model::Gres& gres : node.gres())
-      if (gres.name() == "gpu") gpus += static_cast<int64_t>(gres.count());
+    gpus += static_cast<int64_t>(text::gpus_in(node.gres()));
   }
   const bool here = !nodes.empty();
   document.begin_object();

@@ -16,6 +16,7 @@
 #include "engine/embedded/scheduling/scheduling.h"
 #include "engine/embedded/scheduling/world.h"
 #include "model/error.h"
+#include "text/gres_count.h"
 #include "text/hostlist.h"
 #include "text/state.h"
 
@@ -165,9 +166,7 @@ api::JobInTheWay Explanation::describe(const Job& job) const {
   shown.set_priority(job.priority);
   shown.set_num_nodes(record.num_nodes());
   shown.set_num_cpus(record.num_cpus());
-  uint32_t gpus = 0;
-  for (const Gres& gres : record.tres_gres()) gpus += gres.name() == "gpu" ? gres.count() : 0;
-  shown.set_num_gpus(gpus);
+  shown.set_num_gpus(static_cast<uint32_t>(text::gpus_in(record.tres_gres())));
   shown.set_node_list(record.node_list());
   shown.set_partition(record.partition());
   if (job.holds_nodes()) {

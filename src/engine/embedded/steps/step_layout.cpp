@@ -6,6 +6,7 @@
 #include "api/steps.pb.h"
 #include "model/error.h"
 #include "model/job_terms.pb.h"
+#include "text/gres_count.h"
 #include "text/hostlist.h"
 #include "text/number.h"
 
@@ -141,27 +142,15 @@ Result<Choice> choose(const api::StepSpec& spec, const std::vector<StepNode>& no
   return choice;
 }
 
-bool is_gpu(const model::Gres& gres) {
-  return gres.name().empty() || gres.name() == "gpu";
-}
-
-uint64_t count_of(const google::protobuf::RepeatedPtrField<model::Gres>& list) {
-  uint64_t sum = 0;
-  for (const model::Gres& gres : list) {
-    if (is_gpu(gres)) sum += gres.count();
-  }
-  return sum;
-}
-
 // GPUs that a step asks for; all zero: no request.
 struct GpuDemand {
   uint64_t per_node = 0, per_task = 0, in_all = 0;
   uint32_t tasks_per_gpu = 0;
 
   explicit GpuDemand(const api::StepSpec& spec)
-      : per_node(std::max(count_of(spec.gres_per_node()), count_of(spec.gpus_per_socket()))),
-        per_task(count_of(spec.gpus_per_task())),
-        in_all(count_of(spec.gpus())),
+      : per_node(std::max(text::gpus_in(spec.gres_per_node()), text::gpus_in(spec.gpus_per_socket()))),
+        per_task(text::gpus_in(spec.gpus_per_task())),
+        in_all(text::gpus_in(spec.gpus())),
         tasks_per_gpu(spec.ntasks_per_gpu()) {}
   bool asked() const { return per_node != 0 || per_task != 0 || in_all != 0 || tasks_per_gpu != 0; }
   // The number of its tasks that `gpus` GPUs of a node can serve.
@@ -408,7 +397,7 @@ class Attempt {
       for (const auto& [list, times] :
            {std::pair{&spec_.gres_per_node(), 1U}, std::pair{&spec_.gpus_per_task(), layout_.tasks[i]}}) {
         for (const model::Gres& asked : *list)
-          if (!is_gpu(asked) && !take(asked, uint64_t{asked.count()} * times, left)) return false;
+          if (!text::is_gpu(asked) && !take(asked, uint64_t{asked.count()} * times, left)) return false;
       }
       for (StepGres& one : left) {
         if (one.used == 0) continue;

@@ -12,6 +12,7 @@
 #include "rpc/envelope.h"
 #include "store/job_row.h"
 #include "store/store.h"
+#include "text/gres_count.h"
 
 namespace minke::engine {
 
@@ -111,7 +112,7 @@ void Measuring::add_counts(const api::JobFilter& filter, Viewer viewer, api::Mea
       count.set_memory_mib(count.memory_mib() + node.memory_mib());
       count.set_nodes(count.nodes() + 1);
       for (const GresAllocation& gres : node.gres()) {
-        if (gres.name() == "gpu") count.set_gpus(count.gpus() + static_cast<uint64_t>(gres.indices_size()));
+        if (gres.name() == "gpu") count.set_gpus(count.gpus() + text::units_of(gres));
       }
     }
   }

@@ -13,6 +13,7 @@
 #include "model/cluster.pb.h"
 #include "store/loaded_rows.h"
 #include "store/tables.h"
+#include "text/gres_count.h"
 #include "text/hostlist.h"
 
 namespace minke::engine {
@@ -44,10 +45,7 @@ std::string state_in_words(const NodeRecord& node) {
 std::string tres_of(const NodeRecord& node) {
   const std::string cpus = std::to_string(node.cpus());
   std::string tres = "billing=" + cpus + ",cpu=" + cpus;
-  uint64_t gpus = 0;
-  for (const model::Gres& gres : node.gres()) {
-    if (gres.name() == "gpu") gpus += gres.count();
-  }
+  const uint64_t gpus = text::gpus_in(node.gres());
   if (gpus > 0) tres += ",gres/gpu=" + std::to_string(gpus);
   return tres + ",mem=" + std::to_string(node.memory_mib()) + "M";
 }
