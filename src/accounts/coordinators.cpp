@@ -222,6 +222,31 @@ class Check {
 
 }  // namespace
 
+std::vector<Coordination> coordinators_of(const AccountBook& book, const std::string& account) {
+  std::vector<Coordination> found;
+  const AccountRecord* one = book.account(account);
+  const AssociationRecord* place = book.find(account);
+  for (bool direct = true; one != nullptr; direct = false) {
+    for (const std::string& name : one->coordinators()) {
+      const bool known =
+          std::any_of(found.begin(), found.end(), [&](const Coordination& it) { return it.name == name; });
+      if (!known) found.push_back({name, direct});
+    }
+    place = place == nullptr ? nullptr : book.association(book.parent(place->id()));
+    one = place == nullptr ? nullptr : book.account(place->account());
+  }
+  return found;
+}
+
+std::vector<Coordination> coordinated_by(const AccountBook& book, const std::string& user) {
+  std::vector<Coordination> found;
+  if (!is_coordinator(book, user)) return found;
+  for (const auto& [name, account] : book.accounts())
+    for (const Coordination& one : coordinators_of(book, name))
+      if (one.name == user) found.push_back({name, one.direct});
+  return found;
+}
+
 bool is_coordinator(const AccountBook& book, const std::string& user) {
   return std::any_of(book.accounts().begin(), book.accounts().end(),
                      [&](const auto& one) { return names_user(one.second, user); });

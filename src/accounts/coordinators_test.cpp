@@ -45,6 +45,19 @@ class Coordinators : public ::testing::Test {
   AccountsChange change_;
 };
 
+TEST_F(Coordinators, AreThoseOfTheAccountsAboveToo) {
+  const auto words = [](const std::vector<Coordination>& list) {
+    std::string text;
+    for (const Coordination& one : list) text += one.name + (one.direct ? " " : "(below) ");
+    return text;
+  };
+  EXPECT_EQ(words(coordinators_of(before_, "lab")), "prof ");
+  EXPECT_EQ(words(coordinators_of(before_, "group")), "prof(below) ");
+  EXPECT_EQ(words(coordinators_of(before_, "faculty")), "");
+  EXPECT_EQ(words(coordinated_by(before_, "prof")), "group(below) lab ");
+  EXPECT_EQ(words(coordinated_by(before_, "ann")), "");
+}
+
 TEST_F(Coordinators, AddAndRemoveUsersOfTheirAccountsAndThoseBelow) {
   EXPECT_TRUE(is_coordinator(before_, "prof"));
   EXPECT_FALSE(is_coordinator(before_, "ann"));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "accounts/coordinators.h"
 #include "base/version.h"
 #include "cli/sacctmgr/change.h"
 #include "cli/sacctmgr/settings.h"
@@ -118,15 +119,10 @@ void organization(const Line& line, const Context&, std::string& out) {
   if (line.account != nullptr) out += line.account->organization();
 }
 void coordinators(const Line& line, const Context& context, std::string& out) {
-  std::vector<std::string> names;
-  if (line.account != nullptr)
-    names.assign(line.account->coordinators().begin(), line.account->coordinators().end());
-  for (const auto& [name, one] : context.book().accounts()) {
-    const auto& list = one.coordinators();
-    if (line.user != nullptr && std::find(list.begin(), list.end(), line.user->name()) != list.end())
-      names.push_back(name);
-  }
-  out += fmt::format("{}", fmt::join(names, ","));
+  std::vector<accounts::Coordination> of;
+  if (line.account != nullptr) of = accounts::coordinators_of(context.book(), line.account->name());
+  if (line.user != nullptr) of = accounts::coordinated_by(context.book(), line.user->name());
+  for (size_t i = 0; i < of.size(); ++i) out.append(i == 0 ? "" : ",").append(of[i].name);
 }
 void partition(const Line& line, const Context&, std::string& out) {
   if (line.association != nullptr) out += line.association->partition();

@@ -5,7 +5,9 @@
 #include <optional>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "accounts/coordinators.h"
 #include "model/accounts.pb.h"
 
 namespace minke::view {
@@ -82,10 +84,14 @@ void describe_places(Document& document, const accounts::AccountBook& book, cons
   document.end();
 }
 
-void describe_coordinator(Document& document, const std::string& name) {
-  document.begin_object();
-  document.text("name", name);
-  document.boolean("direct", true);
+void describe_coordinators(Document& document, const std::vector<accounts::Coordination>& coordinators) {
+  document.begin_array("coordinators");
+  for (const accounts::Coordination& one : coordinators) {
+    document.begin_object();
+    document.text("name", one.name);
+    document.boolean("direct", one.direct);
+    document.end();
+  }
   document.end();
 }
 
@@ -194,9 +200,7 @@ void describe_account(Document& document, const model::AccountRecord& record,
   document.begin_object();
   describe_places(document, book, cluster, with_associations,
                   [&](const model::AssociationRecord& one) { return one.account() == record.name(); });
-  document.begin_array("coordinators");
-  for (const std::string& name : record.coordinators()) describe_coordinator(document, name);
-  document.end();
+  describe_coordinators(document, accounts::coordinators_of(book, record.name()));
   document.text("description", record.description());
   document.text("name", record.name());
   document.text("organization", record.organization());
@@ -214,13 +218,7 @@ void describe_user(Document& document, const model::UserRecord& record, const ac
   document.end();
   describe_places(document, book, cluster, with_associations,
                   [&](const model::AssociationRecord& one) { return one.user() == record.name(); });
-  document.begin_array("coordinators");
-  for (const auto& [name, account] : book.accounts()) {
-    const auto& list = account.coordinators();
-    if (std::find(list.begin(), list.end(), record.name()) != list.end())
-      describe_coordinator(document, name);
-  }
-  document.end();
+  describe_coordinators(document, accounts::coordinated_by(book, record.name()));
   document.begin_object("default");
   document.text("account", record.default_account());
   document.text("wckey", record.default_wckey());
