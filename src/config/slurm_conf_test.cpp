@@ -158,7 +158,6 @@ TEST(SlurmConfiguration, ComesBeforeMinkeToml) {
   EXPECT_FALSE(partition(config, "q").has_default_mem_per_cpu_mib());
 }
 
-// As in Slurm, whatever their order.
 TEST(SlurmConfiguration, SaysWhatBecomesOfJobsOverLimitsOfPartitions) {
   EXPECT_EQ(apply("").config.part_limits, PartLimits::kAny);
   EXPECT_EQ(apply("EnforcePartLimits=no").config.part_limits, PartLimits::kNo);
@@ -175,6 +174,7 @@ TEST(SlurmConfiguration, JobsThatTakeTurnsAloneArePreemptedByNobody) {
   EXPECT_EQ(config.unused.size(), 2u);
 }
 
+// As in Slurm, whatever their order.
 TEST(SlurmConfiguration, MemoryOfNodesGoesBeforeThatOfCpus) {
   for (const char* text :
        {"DefMemPerCPU=100 DefMemPerNode=900\nNodeName=a CPUs=1\nPartitionName=p\n",
