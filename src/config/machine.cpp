@@ -20,9 +20,8 @@ namespace minke::config {
 
 namespace {
 
-Status too_many(const std::string& devices) {
-  return failure("a node can have " + std::to_string(sched::MachineLayout::kMaxDevices) + " " + devices +
-                 " at most");
+Status too_many(const std::string& devices, uint32_t most = sched::MachineLayout::kMaxDevices) {
+  return failure("a node can have " + std::to_string(most) + " " + devices + " at most");
 }
 
 }  // namespace
@@ -74,7 +73,8 @@ Status add_counted_gres(model::NodeRecord& node, const std::vector<model::Gres>&
     uint64_t of_name = gres.count();
     for (const model::Gres& there : node.gres())
       if (there.name() == gres.name()) of_name += there.count();
-    if (of_name > sched::MachineLayout::kMaxDevices) return too_many(gres.name());
+    if (of_name > sched::MachineLayout::kMaxUnits)
+      return too_many(gres.name(), sched::MachineLayout::kMaxUnits);
     *node.add_gres() = gres;
   }
   if (node.gres_size() > static_cast<int>(sched::MachineLayout::kMaxPoolsPerNode))

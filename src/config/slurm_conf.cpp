@@ -247,8 +247,7 @@ Status Reader::add_other_gres() {
       const std::string_view type = gres.type();  // "1T"
       const bool is_amount =
           type.size() > 1 && text::is_digits(type.substr(0, type.size() - 1)) && !text::is_digits(type);
-      if (!gres_types_.contains(gres.name()) || is_amount ||
-          gres.count() > sched::MachineLayout::kMaxDevices) {
+      if (!gres_types_.contains(gres.name()) || is_amount || gres.count() > sched::MachineLayout::kMaxUnits) {
         note_unused("Gres=" + gres.name());
         continue;
       }

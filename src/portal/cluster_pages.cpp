@@ -37,7 +37,7 @@ Result<Reply> show_cluster(Call& call);
 
 std::string gres_text(const google::protobuf::RepeatedPtrField<model::Gres>& list) {
   const std::vector<model::Gres> gres(list.begin(), list.end());
-  return text::format_gres_list(gres);
+  return text::format_gres_offer(gres);
 }
 
 Json texts(const google::protobuf::RepeatedPtrField<std::string>& list) {

@@ -37,8 +37,7 @@ Capacity capacity_of(const MachineLayout& layout) {
     capacity.cores += layout.nodes()[id].cpus;
     for (const GresPool& pool : layout.pools_of(static_cast<NodeId>(id))) {
       if (layout.gres_name(pool.name) != "gpu") continue;
-      capacity.rgu +=
-          accounts::rgu_of(layout.gres_kinds()[pool.kind].type).value_or(0) * count_of(pool.devices);
+      capacity.rgu += accounts::rgu_of(layout.gres_kinds()[pool.kind].type).value_or(0) * pool.units;
     }
   }
   return capacity;

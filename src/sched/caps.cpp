@@ -14,7 +14,8 @@ void each_count(const MachineLayout& layout, const NodeShare& share, Visit visit
   const auto pools = layout.pools_of(share.node);
   for (const GresShare& gres : share.gres) {
     const bool shards = layout.is_shard(layout.gres_kinds()[gres.kind].name);
-    const int count = count_of(shards ? layout.gpus_of_shards(share.node, gres.devices) : gres.devices);
+    const int count =
+        shards ? count_of(layout.gpus_of_shards(share.node, gres.devices)) : static_cast<int>(gres.count());
     for (std::size_t i = 0; i < pools.size(); ++i)
       if (pools[i].is_consumed && (shards ? layout.is_gpu(pools[i].name) : pools[i].kind == gres.kind))
         visit(i, count, shards);

@@ -136,7 +136,7 @@ class Explainer {
           const GresPool& pool = layout_.pools()[p];
           const bool counts = demand.kind == kAnyKind ? pool.name == demand.name : pool.kind == demand.kind;
           if (!counts) continue;
-          count += layout_.is_shard(pool.name) ? node.shards_per_gpu : pool.devices.count();
+          count += layout_.is_shard(pool.name) ? node.shards_per_gpu : pool.units;
         }
         return count;
       };

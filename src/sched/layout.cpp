@@ -27,6 +27,13 @@ auto index_of(const Items& items, Predicate predicate) -> std::optional<std::siz
   return static_cast<std::size_t>(found - items.begin());
 }
 
+// Of all its types.
+std::uint64_t units_of_name(const model::NodeRecord& record, const std::string& name) {
+  std::uint64_t units = 0;
+  for (const auto& gres : record.gres()) units += gres.name() == name ? gres.count() : 0;
+  return units;
+}
+
 }  // namespace
 
 Result<MachineLayout> MachineLayout::build(std::span<const model::NodeRecord> nodes,
@@ -70,8 +77,8 @@ Status MachineLayout::add_gres(const model::NodeRecord& record, LayoutNode& node
   for (const auto& gres : record.gres()) {
     if (gres.count() == 0) continue;
     const auto name = intern<GresNameId>(gres_names_, gres.name());
-    const bool is_consumed = gres.type() != model::kNoConsume;
-    const std::string type = is_consumed ? gres.type() : std::string();
+    const bool is_consumed = !model::is_not_consumed(gres.type());
+    const std::string type(model::type_of(gres.type()));
     auto kind = find_gres_kind(name, type);
     if (!kind) {
       kind = static_cast<GresKindId>(kinds_.size());
@@ -79,18 +86,23 @@ Status MachineLayout::add_gres(const model::NodeRecord& record, LayoutNode& node
     }
     devices_of_name.resize(gres_names_.size());
     std::uint32_t& taken = devices_of_name[name];
-    if (gres.count() > kMaxDevices - taken) {
-      return failure("node " + record.name() + " offers more than " + std::to_string(kMaxDevices) + " " +
+    const bool are_devices = gres.name() == "gpu" || gres.name() == "shard";
+    const std::uint32_t most = are_devices ? kMaxDevices : kMaxUnits;
+    if (gres.count() > most - taken)
+      return failure("node " + record.name() + " offers more than " + std::to_string(most) + " " +
                      gres.name());
-    }
-    const DeviceSet devices = device_range(taken, gres.count());
+    const bool numbered = units_of_name(record, gres.name()) <= kMaxDevices;
+    const DeviceSet devices = numbered ? device_range(taken, gres.count()) : DeviceSet{};
     taken += gres.count();
     const auto first = pools_.begin() + node.first_pool;
     const auto pool = std::find_if(first, pools_.end(), [&](const GresPool& p) { return p.kind == *kind; });
     if (pool != pools_.end()) {
       pool->devices |= devices;
+      pool->units += gres.count();
     } else {
-      pools_.push_back({*kind, name, is_consumed, devices});
+      const auto& named = record.explicit_gres();
+      const bool is_explicit = std::find(named.begin(), named.end(), gres.name()) != named.end();
+      pools_.push_back({*kind, name, is_consumed, devices, gres.count(), is_explicit});
       ++node.pool_count;
     }
   }

@@ -59,8 +59,12 @@ struct GresKind {
 struct GresPool {
   GresKindId kind = 0;
   GresNameId name = 0;
-  bool is_consumed = true;  // else any number of jobs may have the same devices (no_consume)
-  DeviceSet devices;        // numbers run through all kinds of the name in the order offered
+  bool is_consumed = true;   // else any number of jobs may have the same devices (no_consume)
+  DeviceSet devices;         // numbers run through all kinds of the name in the order offered
+  std::uint32_t units = 0;   // how many there are
+  bool is_explicit = false;  // who has the whole node has those that it asks for, and no others
+  // More than a set can have: they have no numbers.
+  bool is_only_counted() const { return devices.none(); }
 };
 
 struct LayoutNode {
@@ -87,12 +91,13 @@ struct LayoutPartition {
 
 class MachineLayout {
  public:
-  static constexpr std::uint32_t kMaxDevices = kMostDevices;  // of one GRES name on one node
+  static constexpr std::uint32_t kMaxDevices = kMostDevices;  // GPUs, or shards, of one node
+  static constexpr std::uint32_t kMaxUnits = 1u << 30;        // of another GRES name on one node
   static constexpr std::uint32_t kMaxPoolsPerNode = 16;
 
   // Fails, and names the culprit, if two nodes or partitions have one name, a partition's node does not
-  // exist, a node has no CPUs, a node has more devices or kinds than the limits above, or it has shards of
-  // no GPUs.
+  // exist, a node has no CPUs, a node has more of a GRES, or more kinds, than the limits above, or it has
+  // shards of no GPUs.
   static Result<MachineLayout> build(std::span<const model::NodeRecord> nodes,
                                      std::span<const PartitionNodes> partitions,
                                      std::vector<LicensePool> licenses = {});

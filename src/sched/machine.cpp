@@ -29,7 +29,7 @@ Machine::Machine(MachineLayout layout)
   std::uint64_t most_devices = 1;
   for (NodeId id = 0; id < nodes_.size(); ++id) {
     std::uint64_t devices = 0;
-    for (const GresPool& pool : layout_->pools_of(id)) devices += pool.devices.count();
+    for (const GresPool& pool : layout_->pools_of(id)) devices += pool.units;
     most_devices = std::max(most_devices, devices);
   }
   with_free_cpus_.assign(static_cast<std::size_t>(std::bit_width(most_cpus)), RankSet(nodes_.size()));
@@ -43,7 +43,9 @@ Machine::Machine(MachineLayout layout)
       free_device_counts_.push_back(0);
       withheld_devices_.emplace_back();
       held_devices_.emplace_back();
+      held_units_.push_back(0);
       set_free_devices(id, free_devices_.size() - 1, pool.devices);
+      hold_units(id, free_devices_.size() - 1, 0);
     }
   }
   for (const LicensePool& pool : layout_->licenses()) free_licenses_.push_back(pool.count);
@@ -122,6 +124,7 @@ void Machine::book(const Placement& placement, bool may_exceed) {
       const std::size_t pool = pool_index(share.node, gres.kind);
       const DeviceSet withheld = may_exceed ? withheld_devices_[pool] : DeviceSet{};
       MINKE_CHECK((gres.devices & ~(free_devices_[pool] | withheld)).none());
+      MINKE_CHECK(may_exceed || static_cast<std::int64_t>(gres.units) <= free_device_counts_[pool]);
       hold_devices(share.node, gres, true);
     }
     count_cpus(share.node);
@@ -238,7 +241,7 @@ void Machine::withhold(NodeId node, GresNameId name, const DeviceSet& devices) {
   ++availability_;
   const std::span<const GresPool> pools = layout_->pools_of(node);
   for (std::size_t i = 0; i < pools.size(); ++i) {
-    if (pools[i].name != name) continue;
+    if (pools[i].name != name || pools[i].is_only_counted()) continue;
     const std::size_t pool = layout_->nodes()[node].first_pool + i;
     withheld_devices_[pool] |= devices & pools[i].devices;
     set_free_devices(node, pool, free_devices_[pool]);
@@ -251,6 +254,8 @@ void Machine::hold_devices(NodeId node, const GresShare& gres, bool held) {
   const LayoutNode& offered = layout_->nodes()[node];
   const std::size_t changed = pool_index(node, gres.kind);
   if (!layout_->pools()[changed].is_consumed) return;
+  if (gres.units > 0)
+    return hold_units(node, changed, held ? std::int64_t{gres.units} : -std::int64_t{gres.units});
   if (offered.shards_per_gpu == 0) {
     const DeviceSet& free = free_devices_[changed];
     return set_free_devices(node, changed, held ? free & ~gres.devices : free | gres.devices);
@@ -268,15 +273,30 @@ void Machine::hold_devices(NodeId node, const GresShare& gres, bool held) {
     DeviceSet taken = held_devices_[offered.first_pool + i];
     if (layout_->is_gpu(pools[i].name)) taken |= layout_->gpus_of_shards(node, shards);
     if (layout_->is_shard(pools[i].name)) taken |= layout_->shards_of_gpus(node, gpus);
+    if (pools[i].is_only_counted()) continue;
     set_free_devices(node, offered.first_pool + i, pools[i].devices & ~taken);
   }
 }
 
 void Machine::set_free_devices(NodeId node, std::size_t pool, DeviceSet devices) {
   devices &= ~withheld_devices_[pool];
-  const std::int32_t count = count_of(devices);
-  const std::int64_t more = count - free_device_counts_[pool];
   free_devices_[pool] = devices;
+  set_free_count(node, pool, count_of(devices));
+}
+
+// Does nothing for a pool of devices. What is booked may exceed what is there (adopt()).
+void Machine::hold_units(NodeId node, std::size_t pool, std::int64_t units) {
+  const GresPool& offered = layout_->pools()[pool];
+  if (!offered.is_only_counted()) return;
+  held_units_[pool] += units;
+  MINKE_CHECK(held_units_[pool] >= 0);
+  set_free_count(
+      node, pool,
+      static_cast<std::int32_t>(std::max<std::int64_t>(0, std::int64_t{offered.units} - held_units_[pool])));
+}
+
+void Machine::set_free_count(NodeId node, std::size_t pool, std::int32_t count) {
+  const std::int64_t more = count - free_device_counts_[pool];
   free_device_counts_[pool] = count;
   std::int64_t& of_node = nodes_[node].free_devices;
   set_level(with_free_devices_, layout_->nodes()[node].rank, of_node, of_node + more);
@@ -296,8 +316,8 @@ void Machine::count_cpus(NodeId id) {
 bool Machine::operator==(const Machine& other) const {
   return layout_ == other.layout_ && nodes_ == other.nodes_ && free_devices_ == other.free_devices_ &&
          withheld_devices_ == other.withheld_devices_ && held_devices_ == other.held_devices_ &&
-         free_licenses_ == other.free_licenses_ && schedulable_ == other.schedulable_ &&
-         group_cpus_ == other.group_cpus_ && users_ == other.users_;
+         held_units_ == other.held_units_ && free_licenses_ == other.free_licenses_ &&
+         schedulable_ == other.schedulable_ && group_cpus_ == other.group_cpus_ && users_ == other.users_;
 }
 
 }  // namespace minke::sched

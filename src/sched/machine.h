@@ -135,6 +135,8 @@ class Machine {
   std::size_t pool_index(NodeId node, GresKindId kind) const;
   void count_cpus(NodeId node);
   void set_free_devices(NodeId node, std::size_t pool, DeviceSet devices);
+  void set_free_count(NodeId node, std::size_t pool, std::int32_t count);
+  void hold_units(NodeId node, std::size_t pool, std::int64_t units);
   void hold_devices(NodeId node, const GresShare& gres, bool held);
 
   std::shared_ptr<const MachineLayout> layout_;
@@ -142,7 +144,8 @@ class Machine {
   std::vector<DeviceSet> free_devices_;
   std::vector<std::int32_t> free_device_counts_;
   std::vector<DeviceSet> withheld_devices_;
-  std::vector<DeviceSet> held_devices_;  // of nodes that have shards; else empty
+  std::vector<DeviceSet> held_devices_;   // of nodes that have shards; else empty
+  std::vector<std::int64_t> held_units_;  // of pools whose units are only counted
   std::vector<std::int64_t> free_licenses_;
   std::shared_ptr<const Holds> holds_;
   std::vector<HoldUse> held_in_use_;

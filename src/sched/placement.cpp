@@ -5,6 +5,7 @@
 #include "model/job_record.pb.h"
 #include "model/shards.h"
 #include "sched/layout.h"
+#include "text/gres_count.h"
 
 namespace minke::sched {
 
@@ -26,7 +27,7 @@ std::vector<Placement> split(const Placement& placement) {
 
 bool same_amounts(const Placement& a, const Placement& b) {
   const auto same_gres = [](const GresShare& x, const GresShare& y) {
-    return x.kind == y.kind && x.devices.count() == y.devices.count();
+    return x.kind == y.kind && x.count() == y.count();
   };
   const auto same = [&](const NodeShare& x, const NodeShare& y) {
     return x.node == y.node && x.cpus == y.cpus && x.memory_mib == y.memory_mib && x.rules == y.rules &&
@@ -59,6 +60,7 @@ Placement merged(const Placement& placement) {
         known->gres.push_back(gres);
       } else {
         same->devices |= gres.devices;
+        same->units += gres.units;
       }
     }
     std::sort(known->gres.begin(), known->gres.end(),
@@ -94,6 +96,7 @@ NodeAllocations to_model(const MachineLayout& layout, const Placement& placement
       model::GresAllocation& devices = *allocation.add_gres();
       devices.set_name(layout.gres_name(kind.name));
       devices.set_type(kind.type);
+      if (gres.units > 0) devices.set_count(gres.units);
       each_device(gres.devices, [&](std::uint32_t device) {
         devices.add_indices(layout.is_shard(kind.name)
                                 ? shard_index(device, layout.nodes()[share.node].shards_per_gpu)
@@ -120,11 +123,14 @@ Result<Placement> from_model(const MachineLayout& layout, const NodeAllocations&
         if (index < MachineLayout::kMaxDevices) devices.set(index);
       }
       DeviceSet offered;
+      std::uint32_t units = 0;
       for (const GresPool& pool : layout.pools_of(*node)) {
-        if (pool.kind == *kind) offered = pool.devices;
+        if (pool.kind != *kind) continue;
+        offered = pool.devices;
+        if (pool.is_only_counted()) units = std::min(text::units_of(gres), pool.units);
       }
       devices &= offered;
-      if (devices.any()) share.gres.push_back({*kind, devices});
+      if (devices.any() || units > 0) share.gres.push_back({*kind, devices, units});
     }
     std::sort(share.gres.begin(), share.gres.end(),
               [](const GresShare& a, const GresShare& b) { return a.kind < b.kind; });

@@ -1,7 +1,7 @@
 // Placement: the resources that one job holds, or would hold, on each of its nodes.
 //
 // Invariants: at least one node; each node once, in the order in which tasks are laid out (lower weight
-// first, then the order of the layout); cpus >= 1 and tasks >= 1 on each; `devices` is never empty. A plain
+// first, then the order of the layout); cpus >= 1 and tasks >= 1 on each; no share of GRES is empty. A plain
 // value that does not refer to the machine that made it. Any thread.
 #pragma once
 
@@ -21,7 +21,9 @@ class MachineLayout;
 
 struct GresShare {
   GresKindId kind = 0;
-  DeviceSet devices;  // of that GRES name on that node
+  DeviceSet devices;        // of that GRES name on that node
+  std::uint32_t units = 0;  // of a pool whose units are only counted
+  std::uint32_t count() const { return units + static_cast<std::uint32_t>(devices.count()); }
   bool operator==(const GresShare&) const = default;
 };
 

@@ -31,7 +31,7 @@ std::uint64_t gpus_of(const MachineLayout& layout, const LayoutNode& node) {
   std::uint64_t gpus = 0;
   for (std::uint32_t i = 0; i < node.pool_count; ++i) {
     const GresPool& pool = layout.pools()[node.first_pool + i];
-    if (layout.gpu_name() == pool.name) gpus += pool.devices.count();
+    if (layout.gpu_name() == pool.name) gpus += pool.units;
   }
   return gpus;
 }
@@ -139,7 +139,7 @@ bool Placer::load(NodeId id, const Request& request, NodeSupply& supply) const {
     for (std::uint32_t i = 0; i < node.pool_count; ++i) {
       const GresPool& pool = layout_.pools()[node.first_pool + i];
       supply.counts[i] = layout_.is_shard(pool.name) ? static_cast<std::int32_t>(node.shards_per_gpu)
-                                                     : count_of(pool.devices);
+                                                     : static_cast<std::int32_t>(pool.units);
     }
   }
   if (request.rules.cpu_group != 0) {
@@ -461,16 +461,18 @@ NodeShare Placer::share(const Capacity& chosen, std::uint32_t tasks, std::uint32
   if (request_->exclusive) {
     for (std::uint32_t p = 0; p < node.pool_count; ++p) {
       const GresPool& pool = layout_.pools()[node.first_pool + p];
-      if (layout_.is_shard(pool.name)) continue;
+      if (layout_.is_shard(pool.name) || pool.is_explicit) continue;
       // Jobs that are suspended lend their CPUs, and keep their devices.
       const bool now = view_ == View::kFree;
       const DeviceSet devices =
           now ? pool.devices & machine_.free_devices(node.first_pool + p) : pool.devices;
-      if (devices.any()) result.gres.push_back({pool.kind, devices});
+      std::uint32_t units = pool.is_only_counted() ? pool.units : 0;
+      if (now && units > 0)
+        units = static_cast<std::uint32_t>(machine_.free_device_count(node.first_pool + p));
+      if (devices.any() || units > 0) result.gres.push_back({pool.kind, devices, units});
     }
-  } else if (!request_->gres.empty()) {
-    pick_devices(result.node, tasks, job_gres, result);
   }
+  if (!request_->gres.empty()) pick_devices(result.node, tasks, job_gres, result);
   std::sort(result.gres.begin(), result.gres.end(),
             [](const GresShare& a, const GresShare& b) { return a.kind < b.kind; });
   return result;
@@ -494,12 +496,15 @@ void Placer::pick_devices(NodeId id, std::uint32_t tasks, std::uint32_t job_gres
     MINKE_CHECK(wanted == 0);
   }
   for (std::uint32_t p = 0; p < node.pool_count; ++p) {
-    if (taken[p] == 0) continue;
+    const GresPool& pool = layout_.pools()[node.first_pool + p];
+    if (taken[p] == 0 || (request_->exclusive && !pool.is_explicit)) continue;
+    if (pool.is_only_counted()) {
+      result.gres.push_back({pool.kind, {}, static_cast<std::uint32_t>(taken[p])});
+      continue;
+    }
     DeviceSet free = machine_.free_devices(node.first_pool + p);
-    if (layout_.is_shard(layout_.pools()[node.first_pool + p].name))
-      free = least_on_a_gpu(free, node.shards_per_gpu, taken[p]).shards;
-    result.gres.push_back({layout_.pools()[node.first_pool + p].kind,
-                           lowest_devices(free, static_cast<std::size_t>(taken[p]))});
+    if (layout_.is_shard(pool.name)) free = least_on_a_gpu(free, node.shards_per_gpu, taken[p]).shards;
+    result.gres.push_back({pool.kind, lowest_devices(free, static_cast<std::size_t>(taken[p]))});
   }
 }
 

@@ -158,7 +158,7 @@ Placement Planner::rebind(const Placement& reserved) const {
     const LayoutNode& node = future_->layout().nodes()[share.node];
     for (GresShare& gres : share.gres) {
       for (std::uint32_t p = node.first_pool; p < node.first_pool + node.pool_count; ++p) {
-        if (future_->layout().pools()[p].kind != gres.kind) continue;
+        if (future_->layout().pools()[p].kind != gres.kind || gres.units > 0) continue;
         const std::size_t count = gres.devices.count();
         gres.devices = lowest_devices(future_->free_devices(p), count);
         MINKE_CHECK(gres.devices.count() == count);
@@ -222,13 +222,17 @@ void Planner::protect(const Reservation& made, std::int64_t end) {
     left.memory_mib = future_->free_memory_mib(share.node) - static_cast<std::int64_t>(share.memory_mib);
     for (std::uint32_t i = 0; i < node.pool_count; ++i) {
       DeviceSet free = future_->free_devices(node.first_pool + i);
+      const GresPool& pool = layout.pools()[node.first_pool + i];
+      std::int32_t units = pool.is_only_counted() ? future_->free_device_count(node.first_pool + i) : 0;
       for (const GresShare& gres : share.gres) {
         const bool shards = layout.is_shard(layout.gres_kinds()[gres.kind].name);
-        const GresPool& pool = layout.pools()[node.first_pool + i];
-        if (gres.kind == pool.kind && pool.is_consumed) free &= ~gres.devices;
+        if (gres.kind == pool.kind && pool.is_consumed) {
+          free &= ~gres.devices;
+          units -= static_cast<std::int32_t>(gres.units);
+        }
         if (shards && layout.is_gpu(pool.name)) free &= ~layout.gpus_of_shards(share.node, gres.devices);
       }
-      left.counts[i] = count_of(free);
+      left.counts[i] = count_of(free) + units;
     }
     NodeRules rules = share.rules;
     if (rules.cpu_group != 0) {

@@ -14,6 +14,7 @@ namespace {
 
 using Scope = std::uint32_t GresDemand::*;
 constexpr std::uint32_t kMaxCount = 1u << 20;
+constexpr std::uint32_t kMaxUnits = MachineLayout::kMaxUnits;
 
 tl::unexpected<Error> invalid(const std::string& message) {
   return failure(message, model::kInvalidGres);
@@ -59,7 +60,7 @@ class Resolver {
  private:
   Status add(const model::Gres& gres, Scope scope) {
     if (gres.count() == 0) return {};
-    if (gres.count() > kMaxCount)
+    if (gres.count() > kMaxUnits)
       return invalid("GRES count " + std::to_string(gres.count()) + " is out of range");
     const std::string word = gres.name().empty() ? "gpu" : gres.name();
     const auto name = layout_.find_gres_name(word);
@@ -73,7 +74,7 @@ class Resolver {
       kind = *found;
     }
     std::uint32_t& count = demand(*name, kind).*scope;
-    if (count + gres.count() > kMaxCount) return invalid(word + ": the count is out of range");
+    if (count + gres.count() > kMaxUnits) return invalid(word + ": the count is out of range");
     count += gres.count();
     return {};
   }

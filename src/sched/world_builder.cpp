@@ -230,13 +230,16 @@ void WorldBuilder::drop_held_devices(Placement& placement) {
     const LayoutNode& node = layout.nodes()[share.node];
     for (GresShare& gres : share.gres) {
       for (std::size_t i = node.first_pool; i < node.first_pool + node.pool_count; ++i)
-        if (layout.pools()[i].kind == gres.kind) gres.devices &= machine.free_devices(i);
-      if (gres.devices.none()) continue;
+        if (layout.pools()[i].kind == gres.kind) {
+          gres.devices &= machine.free_devices(i);
+          gres.units = std::min(gres.units, static_cast<std::uint32_t>(machine.free_device_count(i)));
+        }
+      if (gres.count() == 0) continue;
       NodeShare only{share.node, 0, 0, 0, {gres}};
       taken.push_back({.nodes = {std::move(only)}});
       machine.adopt(taken.back());
     }
-    std::erase_if(share.gres, [](const GresShare& gres) { return gres.devices.none(); });
+    std::erase_if(share.gres, [](const GresShare& gres) { return gres.count() == 0; });
   }
   for (const Placement& one : taken) machine.release(one);
 }
@@ -276,13 +279,19 @@ void WorldBuilder::add_devices(const Gres& gres, std::uint32_t count, NodeShare&
                                     [&](const GresShare& other) { return other.kind == pool.kind; });
     DeviceSet free = machine.free_devices(i);
     if (known != share.gres.end()) free &= ~known->devices;
-    const DeviceSet taken = lowest_devices(free, count);
-    if (taken.none()) continue;
-    count -= static_cast<std::uint32_t>(taken.count());
+    GresShare taken{pool.kind, lowest_devices(free, count)};
+    if (pool.is_only_counted()) {
+      const std::uint32_t own = known == share.gres.end() ? 0 : known->units;
+      const auto there = static_cast<std::uint32_t>(machine.free_device_count(i));
+      taken.units = std::min(count, there - std::min(there, own));
+    }
+    if (taken.count() == 0) continue;
+    count -= taken.count();
     if (known != share.gres.end()) {
-      known->devices |= taken;
+      known->devices |= taken.devices;
+      known->units += taken.units;
     } else {
-      share.gres.push_back({pool.kind, taken});
+      share.gres.push_back(taken);
     }
   }
 }
@@ -307,8 +316,7 @@ std::optional<NodeShare> WorldBuilder::hidden_on(const NodeRecord& record) const
       const GresPool& pool = layout.pools()[i];
       const bool same = layout.gres_name(pool.name) == gres.name() &&
                         (gres.type().empty() || layout.gres_kinds()[pool.kind].type == gres.type());
-      if (same)
-        in_use += static_cast<std::uint32_t>((pool.devices & ~world_->machine_.free_devices(i)).count());
+      if (same) in_use += pool.units - static_cast<std::uint32_t>(world_->machine_.free_device_count(i));
     }
     if (gres.count() > in_use) add_devices(gres, gres.count() - in_use, share);
   }

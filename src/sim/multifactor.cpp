@@ -73,7 +73,7 @@ double Multifactor::available(const std::string& tres) const {
     for (const auto& pool : layout_.pools_of(static_cast<sched::NodeId>(id))) {
       const std::string name = "gres/" + layout_.gres_name(pool.name);
       if (tres == name || tres == name + ":" + layout_.gres_kinds()[pool.kind].type)
-        sum += static_cast<double>(pool.devices.count());
+        sum += static_cast<double>(pool.units);
     }
   }
   return sum;

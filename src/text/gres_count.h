@@ -12,8 +12,9 @@ namespace minke::text {
 inline uint32_t units_of(const model::Gres& gres) {
   return gres.count();
 }
+// Devices have numbers; what is only counted has a count.
 inline uint32_t units_of(const model::GresAllocation& gres) {
-  return static_cast<uint32_t>(gres.indices_size());
+  return gres.count() + static_cast<uint32_t>(gres.indices_size());
 }
 
 // Whole GPUs: a request without a name is for GPUs.

@@ -7,7 +7,9 @@
 
 #include "model/job_record.pb.h"
 #include "model/job_terms.pb.h"
+#include "model/no_consume.h"
 #include "model/shards.h"
+#include "text/gres_count.h"
 #include "text/memory.h"
 #include "text/number.h"
 
@@ -94,6 +96,9 @@ bool add_fields(std::vector<model::Gres>& out, std::string_view name, std::strin
   }
   if (!count) return false;
   if (any && type.find('=') == std::string_view::npos) return put(out, name, type, *count);
+  // Of a node: "bandwidth:lustre:no_consume:4096".
+  const std::string_view plain = model::type_of(type);
+  if (plain.size() < type.size() && plain != "" && is_name(plain)) return put(out, name, type, *count);
   // A type may be a number: gpu:3090:1.
   return is_word(type) && std::isalnum(static_cast<unsigned char>(type[0])) && put(out, name, type, *count);
 }
@@ -145,6 +150,19 @@ std::string format_gres_list(std::span<const model::Gres> gres) {
   return out;
 }
 
+std::string format_gres_offer(std::span<const model::Gres> gres) {
+  constexpr std::string_view kUnits = "KM";
+  std::string out;
+  for (const model::Gres& entry : gres) {
+    uint32_t count = entry.count();
+    size_t unit = 0;
+    for (; count != 0 && count % 1024 == 0 && unit < kUnits.size(); ++unit) count /= 1024;
+    out.append(out.empty() ? "" : ",").append(entry_text(entry.name(), entry.type()));
+    out.append(1, ':').append(std::to_string(count)).append(unit == 0 ? "" : kUnits.substr(unit - 1, 1));
+  }
+  return out;
+}
+
 std::string format_tres_per(std::span<const model::Gres> gres) {
   std::string out;
   for (const model::Gres& entry : gres) {
@@ -167,7 +185,7 @@ std::string format_gres_allocation(std::span<const model::GresAllocation> gres) 
       out.append(1, ':').append(std::to_string(indices.size()));
       out.append("(IDX:").append(format_indices(indices)).append(1, ')');
     } else {
-      out.append("(CNT:").append(std::to_string(indices.size())).append(1, ')');
+      out.append("(CNT:").append(std::to_string(units_of(entry))).append(1, ')');
     }
   }
   return out;

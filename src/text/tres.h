@@ -32,7 +32,8 @@ Result<std::vector<model::Gres>> parse_gres_list(std::string_view text, GresType
 // --gpus, --gpus-per-node, --gpus-per-task: "2", "a100:2", "a100:1,v100:1". As above, of the name "gpu".
 Result<std::vector<model::Gres>> parse_gpu_list(std::string_view text, GresTypes types = GresTypes::kNames);
 
-std::string format_gres_list(std::span<const model::Gres> gres);  // "gpu:a100:2,shard:4"; "" for none
+std::string format_gres_list(std::span<const model::Gres> gres);   // "gpu:a100:2,shard:4"; "" for none
+std::string format_gres_offer(std::span<const model::Gres> gres);  // of a node: "gpu:a100:2,io:10K"
 // As requested, squeue's %b and TresPerNode: "gres:gpu:a100:2"; "" for none.
 std::string format_tres_per(std::span<const model::Gres> gres);
 // "gpu:a100:2(IDX:0-1)", "nic(CNT:2)"; of several entries a list; "" for none.

@@ -101,5 +101,22 @@ TEST(Tres, ReadsWhatSlurmPrints) {
   EXPECT_FALSE(parse_tres("").billing);
 }
 
+TEST(Gres, NodesOfferThousandsInUnits) {
+  const auto offered = parse_gres_list("bandwidth:lustre:no_consume:4k,io:10240,odd:1025,m:2m");
+  ASSERT_TRUE(offered);
+  EXPECT_EQ(format_gres_offer(*offered), "bandwidth:lustre:no_consume:4K,io:10K,odd:1025,m:2M");
+  EXPECT_FALSE(parse_gres_list("a:b:c:4"));
+}
+
+TEST(Tres, ListsLeaveOutWhatIsNotTracked) {
+  TresAmounts amounts;
+  amounts.cpus = 2;
+  amounts.gres = *parse_gres_list("nic:2,io:3");
+  amounts.gres[1].set_untracked(true);
+  amounts.licenses = *parse_gres_list("x:4");
+  EXPECT_EQ(format_tres(amounts, TresOrder::kById), "cpu=2,gres/nic=2,license/x=4");
+  EXPECT_EQ(parse_tres("cpu=2,gres/nic=2,license/x=4").licenses[0].count(), 4u);
+}
+
 }  // namespace
 }  // namespace minke::text

@@ -10,6 +10,7 @@
 #include "model/job_terms.pb.h"
 #include "model/no_consume.h"
 #include "model/shards.h"
+#include "text/gres_count.h"
 #include "text/tres.h"
 
 namespace minke::view {
@@ -96,8 +97,7 @@ namespace {
 // Appends "shard:3(2/4,1/4)": how many of each GPU are in use.
 void append_shards_used(std::string& out, const model::NodeRecord& node, const model::Gres& offered,
                         const std::vector<uint32_t>& used, const char* separator) {
-  uint32_t gpus = 0;
-  for (const model::Gres& gres : node.gres()) gpus += gres.name() == "gpu" ? gres.count() : 0;
+  const auto gpus = static_cast<uint32_t>(text::gpus_in(node.gres()));
   std::vector<uint32_t> of_gpu(gpus, 0);
   for (const uint32_t shard : used)
     if (shard / model::kShardsOfGpu < gpus) ++of_gpu[shard / model::kShardsOfGpu];
@@ -122,17 +122,20 @@ void append_gres_used(std::string& out, const model::NodeRecord& node) {
   const char* separator = "";
   for (const model::Gres& offered : node.gres()) {
     std::vector<uint32_t> used;
-    for (const model::GresAllocation& held : node.held_gres())
-      if (held.name() == offered.name() && held.type() == offered.type())
-        used.insert(used.end(), held.indices().begin(), held.indices().end());
+    uint64_t units = 0;
+    for (const model::GresAllocation& held : node.held_gres()) {
+      if (held.name() != offered.name() || held.type() != offered.type()) continue;
+      used.insert(used.end(), held.indices().begin(), held.indices().end());
+      units += text::units_of(held);
+    }
     if (offered.name() == "shard") {
       append_shards_used(out, node, offered, used, separator);
       separator = ",";
       continue;
     }
-    const bool has_type = !offered.type().empty() && offered.type() != model::kNoConsume;
-    fmt::format_to(std::back_inserter(out), "{}{}{}{}:{}", separator, offered.name(), has_type ? ":" : "",
-                   has_type ? offered.type() : "", used.size());
+    const std::string_view type = model::type_of(offered.type());
+    fmt::format_to(std::back_inserter(out), "{}{}{}{}:{}", separator, offered.name(), type.empty() ? "" : ":",
+                   type, units);
     separator = ",";
     if (offered.name() != "gpu") continue;
     fmt::format_to(std::back_inserter(out), "(IDX:{})", used.empty() ? "N/A" : text::format_indices(used));

@@ -254,7 +254,7 @@ std::string node_counts_text(const model::JobSpec& spec) {
 }
 
 void append_gres_offer(std::string& out, const google::protobuf::RepeatedPtrField<model::Gres>& gres) {
-  append_or_null(out, text::format_gres_list(std::vector<model::Gres>(gres.begin(), gres.end())));
+  append_or_null(out, text::format_gres_offer(std::vector<model::Gres>(gres.begin(), gres.end())));
 }
 
 void append_command(std::string& out, const model::JobSpec& spec) {

@@ -16,7 +16,7 @@ using model::NodeRecord;
 using model::PartitionRecord;
 
 std::string offered(const google::protobuf::RepeatedPtrField<model::Gres>& gres) {
-  return text::format_gres_list(std::vector<model::Gres>(gres.begin(), gres.end()));
+  return text::format_gres_offer(std::vector<model::Gres>(gres.begin(), gres.end()));
 }
 
 std::string tres_of_node(const NodeRecord& node, bool used, const DisplayContext& context) {

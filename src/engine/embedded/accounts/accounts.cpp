@@ -14,6 +14,7 @@
 #include "model/lasting_state.pb.h"
 #include "sched/allocation_shares.h"
 #include "store/tables.h"
+#include "text/gres_count.h"
 #include "text/licenses.h"
 #include "text/number.h"
 #include "text/state.h"
@@ -311,8 +312,7 @@ void Accounts::job_started(Job& job, Start) {
   *record.mutable_spec() = job.submission->spec();
   for (const NodeAllocation& node : record.nodes()) {
     for (const GresAllocation& gres : node.gres())
-      add_gres(*record.mutable_tres_gres(), gres.name(), gres.type(),
-               static_cast<uint32_t>(gres.indices_size()));
+      add_gres(*record.mutable_tres_gres(), gres.name(), gres.type(), text::units_of(gres));
   }
   accounts::Run run{job.association, job.qos, 0, {}, job.start_time, 0, 1};
   run.tres = tres_counts(record, core_.nodes->billing_weights(record.partition()), &run.billing);

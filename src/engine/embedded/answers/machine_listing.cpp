@@ -17,6 +17,7 @@
 #include "engine/embedded/scheduling/world.h"
 #include "model/no_consume.h"
 #include "node/discovery.h"
+#include "text/gres_count.h"
 #include "text/hostlist.h"
 
 namespace minke::engine {
@@ -29,6 +30,7 @@ void add_held(google::protobuf::RepeatedPtrField<GresAllocation>& list, const Gr
   for (GresAllocation& known : list) {
     if (known.name() != held.name() || known.type() != held.type()) continue;
     known.mutable_indices()->MergeFrom(held.indices());
+    known.set_count(known.count() + held.count());
     return;
   }
   *list.Add() = held;
@@ -88,12 +90,13 @@ class NodeListing final : public ListingInPieces {
     record.set_allocated_memory_mib(record.allocated_memory_mib() + allocation.memory_mib());
     record.set_running_jobs(record.running_jobs() + (suspended ? 0 : 1));
     for (const GresAllocation& gres : allocation.gres()) {
-      const bool is_consumed = std::none_of(
-          record.gres().begin(), record.gres().end(),
-          [&](const Gres& offered) { return offered.name() == gres.name() && offered.type() == kNoConsume; });
+      const bool is_consumed =
+          std::none_of(record.gres().begin(), record.gres().end(), [&](const Gres& offered) {
+            return offered.name() == gres.name() && is_not_consumed(offered.type()) &&
+                   type_of(offered.type()) == gres.type();
+          });
       if (!is_consumed) continue;
-      add_gres(*record.mutable_allocated_gres(), gres.name(), gres.type(),
-               static_cast<uint32_t>(gres.indices_size()));
+      add_gres(*record.mutable_allocated_gres(), gres.name(), gres.type(), text::units_of(gres));
       add_held(*record.mutable_held_gres(), gres);
     }
   }

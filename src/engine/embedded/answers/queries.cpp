@@ -21,6 +21,7 @@
 #include "store/job_row.h"
 #include "store/store.h"
 #include "submit/text_limits.h"
+#include "text/gres_count.h"
 #include "text/hostlist.h"
 #include "text/number.h"
 
@@ -131,7 +132,7 @@ void add_holdings(StepRecord& step, const NodeAllocation& node) {
   step.set_num_cpus(node.cpus());
   step.set_memory_mib(node.memory_mib());
   for (const GresAllocation& gres : node.gres())
-    add_gres(*step.mutable_tres_gres(), gres.name(), gres.type(), static_cast<uint32_t>(gres.indices_size()));
+    add_gres(*step.mutable_tres_gres(), gres.name(), gres.type(), text::units_of(gres));
 }
 
 // Array tasks that were cancelled while pending, while the array went on. Slurm
@@ -182,8 +183,7 @@ void Queries::complete(JobRecord& record, const Job* job, bool with_paths) {
   } else {
     for (const NodeAllocation& node : record.nodes()) {
       for (const GresAllocation& gres : node.gres()) {
-        add_gres(*record.mutable_tres_gres(), gres.name(), gres.type(),
-                 static_cast<uint32_t>(gres.indices_size()));
+        add_gres(*record.mutable_tres_gres(), gres.name(), gres.type(), text::units_of(gres));
       }
     }
   }

@@ -20,6 +20,7 @@
 #include "model/job_state.pb.h"
 #include "sched/constraint.h"
 #include "sched/make_request.h"
+#include "text/gres_count.h"
 #include "text/hostlist.h"
 
 #include <algorithm>
@@ -460,8 +461,7 @@ void Scheduling::take_place(Job& job, const std::string& partition, const sched:
     *record.mutable_spec() = job.submission->spec();
     for (const model::NodeAllocation& node : record.nodes()) {
       for (const model::GresAllocation& gres : node.gres())
-        add_gres(*record.mutable_tres_gres(), gres.name(), gres.type(),
-                 static_cast<uint32_t>(gres.indices_size()));
+        add_gres(*record.mutable_tres_gres(), gres.name(), gres.type(), text::units_of(gres));
     }
     tres_counts(record, weights, &details.billing);
   }

@@ -24,6 +24,7 @@
 #include "rpc/frame.h"
 #include "submit/text_limits.h"
 #include "text/file_pattern.h"
+#include "text/gres_count.h"
 #include "text/hostlist.h"
 #include "text/number.h"
 #include "text/state.h"
@@ -89,8 +90,7 @@ std::string held_key(const std::string& node, const StepGres& gres) {
 std::vector<StepGres> counted_gres(const NodeAllocation& allocation) {
   std::vector<StepGres> counted;
   for (const auto& gres : allocation.gres())
-    if (gres.name() != "gpu")
-      counted.push_back({gres.name(), gres.type(), static_cast<uint32_t>(gres.indices_size()), 0});
+    if (gres.name() != "gpu") counted.push_back({gres.name(), gres.type(), text::units_of(gres), 0});
   return counted;
 }
 
