@@ -331,7 +331,16 @@ Status read_slurm_conf(const model::NodeRecord& machine, Configuration& config) 
   };
   auto text = read(config.slurm_conf);
   if (!text) return failure(text.error());
-  return apply_slurm_conf({.path = config.slurm_conf, .text = std::move(*text)}, machine, read, config);
+  SlurmConfFile gres{.path = config.slurm_conf.substr(0, config.slurm_conf.rfind('/') + 1) + "gres.conf",
+                     .text = {}};
+  const bool has_gres = ::access(gres.path.c_str(), F_OK) == 0;
+  if (has_gres) {
+    auto found = read(gres.path);
+    if (!found) return failure(found.error());
+    gres.text = std::move(*found);
+  }
+  return apply_slurm_conf({.path = config.slurm_conf, .text = std::move(*text)}, machine, read, config,
+                          has_gres ? &gres : nullptr);
 }
 
 // Asks the driver, and gives the GPUs that it reports to the nodes.

@@ -7,6 +7,7 @@
 
 #include "accounts/tres_weights.h"
 #include "api/field.pb.h"
+#include "config/gres_conf.h"
 #include "config/machine.h"
 #include "config/parameters.h"
 #include "config/partition_fields.h"
@@ -65,6 +66,7 @@ class Reader {
 
   Status file(const SlurmConfFile& given, int depth);
   Status finish();
+  const std::set<std::string>& gres_types() const { return gres_types_; }
 
  private:
   Status line(const text::SlurmConfLine& line, const SlurmConfFile& of, int depth);
@@ -457,10 +459,11 @@ Status Reader::finish() {
 }  // namespace
 
 Status apply_slurm_conf(const SlurmConfFile& file, const model::NodeRecord& machine, const ReadFile& read,
-                        Configuration& config) {
+                        Configuration& config, const SlurmConfFile* gres) {
   Reader reader(file.path, machine, read, config);
   if (const Status done = reader.file(file, 0); !done) return done;
-  return reader.finish();
+  if (const Status done = reader.finish(); !done) return done;
+  return gres == nullptr ? Status() : apply_gres_conf(*gres, read, reader.gres_types(), config);
 }
 
 }  // namespace minke::config

@@ -26,8 +26,9 @@ struct SlurmConfFile {
 // Reads a file that another one includes.
 using ReadFile = std::function<Result<std::string>(const std::string& path)>;
 
-// `machine` has the defaults of nodes. Errors name file and line. Pure but for `read`.
+// `machine` has the defaults of nodes; `gres`, if given, is the gres.conf beside it. Errors name file and
+// line. Pure but for `read`.
 Status apply_slurm_conf(const SlurmConfFile& file, const model::NodeRecord& machine, const ReadFile& read,
-                        Configuration& config);
+                        Configuration& config, const SlurmConfFile* gres = nullptr);
 
 }  // namespace minke::config

@@ -28,6 +28,8 @@ struct Applied {
 Applied apply(const std::string& text, const std::string& toml = "",
               const std::map<std::string, std::string>& files = {}) {
   Applied applied{.config = parse_configuration(toml, "minke.toml", machine()).value(), .status = {}};
+  const auto gres = files.find("/etc/slurm/gres.conf");
+  const SlurmConfFile beside{.path = "/etc/slurm/gres.conf", .text = gres == files.end() ? "" : gres->second};
   applied.status = apply_slurm_conf(
       {.path = "/etc/slurm/slurm.conf", .text = text}, machine(),
       [&](const std::string& path) -> Result<std::string> {
@@ -35,7 +37,7 @@ Applied apply(const std::string& text, const std::string& toml = "",
         if (file == files.end()) return failure("there is no " + path);
         return file->second;
       },
-      applied.config);
+      applied.config, gres == files.end() ? nullptr : &beside);
   return applied;
 }
 
@@ -244,25 +246,72 @@ TEST(SlurmConfiguration, WhatItCannotReadItNames) {
 
 TEST(SlurmConfiguration, GresOfOtherNamesCountIfGresTypesNamesThem) {
   const auto [config, status] = apply(
-      "NodeName=n[1-2] Gres=nic:2,fpga:u250:1,bandwidth:no_consume:4,disk:1T,many:1000\n"
+      "NodeName=n[1-2] Gres=nic:2,fpga:u250:1,bandwidth:lustre:no_consume:4096,disk:1T,many:10k\n"
       "NodeName=here Gres=gpu:8,nic:1\nGresTypes=nic,bandwidth\nGresTypes=gpu,disk,many\n");
   ASSERT_TRUE(status) << status.error().message;
   for (size_t i = 0; i < 2; ++i) {
-    ASSERT_EQ(config.nodes[i].gres_size(), 2);
+    ASSERT_EQ(config.nodes[i].gres_size(), 3);
     EXPECT_EQ(config.nodes[i].gres(0).name(), "nic");
     EXPECT_EQ(config.nodes[i].gres(0).count(), 2u);
-    EXPECT_EQ(config.nodes[i].gres(1).type(), "no_consume");
+    EXPECT_EQ(config.nodes[i].gres(1).type(), "lustre:no_consume");
+    EXPECT_EQ(config.nodes[i].gres(2).count(), 10u * 1024);
   }
   ASSERT_EQ(config.nodes[2].gres_size(), 1);
   EXPECT_EQ(config.nodes[2].gres(0).name(), "nic");
-  EXPECT_EQ(config.unused, (std::vector<std::string>{
-                               "/etc/slurm/slurm.conf:2: Gres", "/etc/slurm/slurm.conf:1: Gres=fpga",
-                               "/etc/slurm/slurm.conf:1: Gres=disk", "/etc/slurm/slurm.conf:1: Gres=many"}));
+  EXPECT_EQ(config.unused,
+            (std::vector<std::string>{"/etc/slurm/slurm.conf:2: Gres", "/etc/slurm/slurm.conf:1: Gres=fpga",
+                                      "/etc/slurm/slurm.conf:1: Gres=disk"}));
   std::string types = "GresTypes=x", kinds = "NodeName=n Gres=x:a0:1";
   for (int i = 1; i <= 16; ++i) kinds += ",x:a" + std::to_string(i) + ":1";
   EXPECT_TRUE(apply(types + "\n" + kinds + "\n")
                   .status.error()
                   .message.starts_with("/etc/slurm/slurm.conf:2: a node can have 16 kinds of GRES at most"));
+}
+
+TEST(SlurmConfiguration, GresConfAddsFlagsAndChecksFiles) {
+  const std::string nodes = "GresTypes=gpu,nic,fpga\nNodeName=n[1-2] Gres=gpu:2,nic:4,fpga:a:1\n";
+  const auto with = [&](const std::string& gres, const std::string& more = "") {
+    return apply(nodes, "", {{"/etc/slurm/gres.conf", gres}, {"/etc/slurm/more.conf", more}});
+  };
+  const auto [config, status] = with(
+      "Name=nic Count=1 Flags=explicit\nNodeName=n2 Name=gpu File=/dev/tty[0-1] Cores=0-3\n"
+      "Name=disk Count=3\nName=fpga Type=b\nNodeName=else Name=fpga Type=c\nInclude more.conf\n",
+      "NodeName=n1 Name=fpga Flags=no_gpu_env,explicit");
+  ASSERT_TRUE(status) << status.error().message;
+  ASSERT_EQ(config.nodes[0].explicit_gres_size(), 2);
+  EXPECT_EQ(config.nodes[0].explicit_gres(0), "nic");
+  EXPECT_EQ(config.nodes[0].explicit_gres(1), "fpga");
+  EXPECT_EQ(config.nodes[1].explicit_gres_size(), 1);
+  EXPECT_EQ(config.nodes[0].gres(1).count() + config.nodes[0].gres(0).count(), 6u);
+  EXPECT_EQ(config.unused,
+            (std::vector<std::string>{"/etc/slurm/more.conf:1: Flags=no_gpu_env",
+                                      "/etc/slurm/gres.conf:3: Name=disk (GresTypes has no disk)",
+                                      "/etc/slurm/gres.conf:4: Name=fpga (no node has Gres=fpga:b)"}));
+  for (const auto& [gres, message] :
+       {std::pair{"Name=gpu File=/dev/tty[0-1]\n\nNodeName=n2 Name=nic Colour=red", "3: Colour is not known"},
+        std::pair{"Name=gpu File=/dev/tty0", "1: node n1 has 1 gpu here, fewer than slurm.conf's Gres=gpu:2"},
+        std::pair{"Name=nic Count=many", "1: Count=many: must be a number"},
+        std::pair{"Name=nic Flags=implicit", "1: Flags=implicit: no flag"},
+        std::pair{"NodeName=n[1 Name=nic", "1: NodeName=n[1: "},
+        std::pair{"AutoDetect=eyes", "1: AutoDetect=eyes: must be"},
+        std::pair{"Include none.conf", "1: there is no /etc/slurm/none.conf"},
+        std::pair{"Include gres.conf", "1: files that include one another"}}) {
+    const auto [refused, problem] = with(gres);
+    ASSERT_FALSE(problem) << gres;
+    EXPECT_TRUE(problem.error().message.starts_with("/etc/slurm/gres.conf:" + std::string(message)))
+        << problem.error().message;
+  }
+  EXPECT_TRUE(with("AutoDetect=nvml\nName=gpu File=/dev/nvidia0\n").status);
+}
+
+TEST(SlurmConfiguration, AccountingStorageTresSaysWhichGresCount) {
+  const auto [config, status] =
+      apply("AccountingStorageTRES=gres/nic,gres/gpu:a100\nAccountingStorageTRES=license/x\n");
+  ASSERT_TRUE(status);
+  for (const char* listed : {"gres/nic", "gres/gpu", "gres/gpu:a100", "license/x"})
+    EXPECT_TRUE(lists_tres(config.accounting, listed)) << listed;
+  for (const char* other : {"gres/ni", "gres/gpu:h100", "license/y", "gres/fpga"})
+    EXPECT_FALSE(lists_tres(config.accounting, other)) << other;
 }
 
 TEST(SlurmConfiguration, ThisMachinesNodeKeepsItsOwnGpus) {
