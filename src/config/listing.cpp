@@ -33,8 +33,11 @@ std::string gres_types(const Configuration& config) {
 
 std::string accounted_tres(const Configuration& config) {
   std::set<std::string> names;
+  for (const std::string& tres : config.accounting.tres)
+    if (tres.starts_with("gres/") || tres.starts_with("license/")) names.insert(tres);
   for (const auto& node : config.nodes)
-    for (const auto& gres : node.gres()) names.insert("gres/" + gres.name());
+    for (const auto& gres : node.gres())
+      if (config.accounting.tres.empty()) names.insert("gres/" + gres.name());
   const std::string gres = joined(names);
   return "cpu,mem,energy,node,billing,fs/disk,vmem,pages" + (gres.empty() ? "" : "," + gres);
 }

@@ -120,6 +120,14 @@ Status set_usage_reset(Configuration& config, Value value) {
   return {};
 }
 
+Status set_accounted_tres(Configuration& config, Value value) {
+  for (const std::string_view given : text::split(value, ',')) {
+    const std::string tres(text::trim(given));
+    if (!tres.empty()) config.accounting.tres.push_back(tres);
+  }
+  return {};
+}
+
 Status set_licenses(Configuration& config, Value value) {
   auto licenses = text::parse_licenses(value);
   if (!licenses) return failure(licenses.error());
@@ -148,6 +156,7 @@ struct Parameter {
 
 constexpr Parameter kUsed[] = {
     {"AccountingStorageEnforce", set_enforcement},
+    {"AccountingStorageTRES", set_accounted_tres},
     {"ClusterName",
      [](Configuration& config, Value value) -> Status {
        if (value.empty()) return failure("must be a name");

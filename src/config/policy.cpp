@@ -40,6 +40,12 @@ void read_preemption(Table& table, PreemptionPolicy& policy) {
     table.fail(table.table(), "mode", "must be cancel, requeue or suspend where jobs may be preempted");
 }
 
+bool lists_tres(const AccountingPolicy& policy, std::string_view tres) {
+  return std::any_of(policy.tres.begin(), policy.tres.end(), [&](const std::string& one) {
+    return one == tres || (one.starts_with(tres) && one[tres.size()] == ':');
+  });
+}
+
 Status enforce(const std::string& word, AccountingPolicy& policy) {
   if (word == "associations") {
     policy.associations = true;

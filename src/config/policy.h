@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -23,12 +24,16 @@ struct AccountingPolicy {
   bool limits = false;
   bool qos = false;
   bool safe = false;
+  std::vector<std::string> tres;   // AccountingStorageTRES: "gres/nic", "license/x"; empty: all GRES count
   bool track_wckey = false;        // TrackWCKey: scontrol shows the wckey of jobs
   bool ask_account = false;        // users with several accounts must name one
   bool allocation_shares = false;  // shares follow from core-years and RGU-years
   int64_t purge_jobs_after = 0;    // s after its end that a job's record is kept; 0: for ever
   bool split_accounts = false;     // appends "_cpu" or "_gpu" to the account, by the job's request
 };
+
+// Whether AccountingStorageTRES lists it: "gres/nic", "license/x". With a type of it, the name counts too.
+bool lists_tres(const AccountingPolicy& policy, std::string_view tres);
 
 enum class UsageReset { kNone, kDaily, kWeekly, kMonthly, kQuarterly, kYearly };
 

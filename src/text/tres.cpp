@@ -237,6 +237,7 @@ TresAmounts parse_tres(std::string_view text) {
     if (name == "node") amounts.nodes = count;
     if (name == "billing") amounts.billing = count;
     if (name == "mem") amounts.memory_mib = parse_printed_mib(value).value_or(0);
+    if (name.starts_with("license/")) add(amounts.licenses, name.substr(8), "", static_cast<uint32_t>(count));
     if (!name.starts_with("gres/") || count == 0) continue;
     const std::string_view kind = name.substr(5);
     const size_t colon = kind.find(':');
@@ -266,6 +267,7 @@ std::string format_tres(const TresAmounts& amounts, TresOrder order) {
   if (amounts.billing.value_or(0) != 0) items.push_back({"billing", std::to_string(*amounts.billing)});
   std::vector<model::Gres> plain, typed;
   for (const model::Gres& entry : amounts.gres) {
+    if (entry.untracked()) continue;
     add(plain, entry.name(), "", entry.count());
     if (!entry.type().empty()) add(typed, entry.name(), entry.type(), entry.count());
   }
@@ -276,6 +278,8 @@ std::string format_tres(const TresAmounts& amounts, TresOrder order) {
       items.push_back({"gres/" + entry_text(entry.name(), entry.type()), std::to_string(entry.count())});
     }
   }
+  for (const model::Gres& license : amounts.licenses)
+    items.push_back({"license/" + license.name(), std::to_string(license.count())});
   // sacct sorts the whole "name=value" words, so "gres/gpu:a100=1" comes before "gres/gpu=1".
   if (order == TresOrder::kByName) {
     std::sort(items.begin(), items.end(),

@@ -48,6 +48,7 @@ struct TresAmounts {
   uint64_t nodes = 0;
   std::optional<uint64_t> billing;
   std::vector<model::Gres> gres;
+  std::vector<model::Gres> licenses;
 };
 // What Slurm's commands print: "cpu=2,mem=1.50G,node=1,gres/gpu=2,gres/gpu:a100=2". What is no amount is
 // passed over; the plain name of gres that are there with their types counts what is left.
@@ -56,7 +57,7 @@ enum class TresOrder {
   kById,    // scontrol, squeue: cpu=1,mem=4G,node=1,billing=1,gres/gpu=1,gres/gpu:a100=1
   kByName,  // sacct: billing=1,cpu=1,gres/gpu:a100=1,gres/gpu=1,mem=4G,node=1
 };
-// Omits amounts of 0. A typed gres counts under its type and under its plain name.
+// Omits amounts of 0, and untracked gres. A typed gres counts under its type and under its plain name.
 std::string format_tres(const TresAmounts& amounts, TresOrder order);
 
 }  // namespace minke::text

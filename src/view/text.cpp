@@ -342,6 +342,7 @@ text::TresAmounts tres_of(const model::JobRecord& job) {
   amounts.nodes = job.num_nodes();
   amounts.billing = job.billing() > 0 ? static_cast<uint64_t>(job.billing()) : job.num_cpus();
   amounts.gres.assign(job.tres_gres().begin(), job.tres_gres().end());
+  amounts.licenses.assign(job.tres_licenses().begin(), job.tres_licenses().end());
   return amounts;
 }
 
@@ -370,6 +371,10 @@ text::TresAmounts requested_tres_of(const model::JobRecord& job) {
       amounts.gres.push_back(std::move(gres));
     }
   }
+  for (model::Gres& gres : amounts.gres)
+    gres.set_untracked(
+        std::any_of(job.tres_gres().begin(), job.tres_gres().end(),
+                    [&](const model::Gres& held) { return held.name() == gres.name() && held.untracked(); }));
   return amounts;
 }
 
@@ -389,7 +394,8 @@ void append_tres(std::string& out, const text::TresAmounts& amounts, text::TresO
   const char* typed = std::getenv("MINKE_TYPED_TRES");
   text::TresAmounts listed = amounts;
   if (typed == nullptr || std::string_view(typed) != "1") {
-    for (model::Gres& gres : listed.gres) gres.clear_type();
+    for (model::Gres& gres : listed.gres)
+      if (!gres.typed()) gres.clear_type();
   }
   std::string tres = text::format_tres(listed, order);
   if (unit || !context.convert_units) {

@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <set>
 
+#include "api/field.pb.h"
+#include "api/machine.pb.h"
 #include "base/version.h"
 #include "cli/sacctmgr/change.h"
 #include "cli/sacctmgr/document.h"
@@ -182,8 +184,21 @@ std::vector<Line> association_lines(const AccountingSession& session, const Ques
   return lines;
 }
 
-std::vector<Line> lines_of(const AccountingSession& session, std::string_view entity,
-                           const Question& question) {
+// What AccountingStorageTRES lists beside Slurm's own TRES and GPUs: "gres/nic", "license/x".
+std::vector<std::string> further_tres(AccountingSession& session) {
+  std::vector<std::string> further;
+  const auto answer = session.engine().configuration();
+  if (!answer) return further;
+  for (const api::Field& field : answer->values()) {
+    if (field.name() != "AccountingStorageTRES") continue;
+    for (const std::string_view tres : text::split(field.value(), ','))
+      if ((tres.starts_with("gres/") && tres != "gres/gpu") || tres.starts_with("license/"))
+        further.emplace_back(tres);
+  }
+  return further;
+}
+
+std::vector<Line> lines_of(AccountingSession& session, std::string_view entity, const Question& question) {
   const accounts::AccountBook& book = session.book();
   std::vector<Line> lines;
   if (entity == "associations") return association_lines(session, question);
@@ -252,6 +267,12 @@ std::vector<Line> lines_of(const AccountingSession& session, std::string_view en
     for (const auto& [type, name, id] : kTres) {
       Line& line = lines.emplace_back();
       line.type = type, line.name = name, line.id = id;
+    }
+    int id = 1003;  // Slurm's gres/gpumem and gres/gpuutil have the two behind gres/gpu
+    for (const std::string& tres : further_tres(session)) {
+      Line& line = lines.emplace_back();
+      const size_t slash = tres.find('/');
+      line.type = tres.substr(0, slash), line.name = tres.substr(slash + 1), line.id = std::to_string(++id);
     }
   } else if (entity == "problems") {
     for (const auto& [name, one] : book.accounts()) {

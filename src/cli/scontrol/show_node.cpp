@@ -55,14 +55,14 @@ std::string gres_offered(const NodeRecord& node) {
 }
 
 // The configured or allocated resources: cpu=4,mem=4000M,billing=4,gres/gpu=2.
-std::string tres_text(uint64_t cpus, uint64_t memory_mib, uint64_t nodes, bool billing,
+std::string tres_text(uint64_t cpus, uint64_t memory_mib, uint64_t nodes, double billing,
                       const google::protobuf::RepeatedPtrField<model::Gres>& gres,
                       const view::DisplayContext& context) {
   text::TresAmounts amounts;
   amounts.cpus = cpus;
   amounts.memory_mib = memory_mib;
   amounts.nodes = nodes;
-  if (billing) amounts.billing = cpus;
+  if (billing > 0) amounts.billing = static_cast<uint64_t>(billing);
   amounts.gres.assign(gres.begin(), gres.end());
   std::string out;
   view::append_tres(out, amounts, text::TresOrder::kById, context);
@@ -132,9 +132,12 @@ void append_node_block(std::string& out, const NodeRecord& node, const view::Dis
   if (context.release >= kSlurm24) block.put(" ResumeAfterTime=None");
   if (context.release >= kSlurm26) block.put(" SuspendTime=INFINITE");
   block.end();
-  block.put("CfgTRES={}", tres_text(node.cpus(), node.memory_mib(), 0, true, node.gres(), context)).end();
   block
-      .put("AllocTRES={}", tres_text(node.allocated_cpus(), node.allocated_memory_mib(), 0, false,
+      .put("CfgTRES={}", tres_text(node.cpus(), node.memory_mib(), 0,
+                                   node.billing() > 0 ? node.billing() : node.cpus(), node.gres(), context))
+      .end();
+  block
+      .put("AllocTRES={}", tres_text(node.allocated_cpus(), node.allocated_memory_mib(), 0, 0,
                                      node.allocated_gres(), context))
       .end();
   if (context.release < kSlurm24) block.put("CapWatts=n/a").end();
@@ -254,8 +257,9 @@ void append_partition_block(std::string& out, const PartitionRecord& partition,
            most_cpu ? mib(true, partition.max_mem_per_cpu_mib())
                     : mib(partition.has_max_mem_per_node_mib(), partition.max_mem_per_node_mib()))
       .end();
-  const std::string tres = tres_text(partition.total_cpus(), partition.total_memory_mib(),
-                                     partition.total_nodes(), true, partition.total_gres(), context);
+  const std::string tres =
+      tres_text(partition.total_cpus(), partition.total_memory_mib(), partition.total_nodes(),
+                partition.total_cpus(), partition.total_gres(), context);
   block.put("TRES={}", or_null(tres));
   if (!partition.billing_weights().empty()) {
     block.end();

@@ -71,6 +71,8 @@ void set_tres(std::string_view tres, model::JobRecord& job) {
   if (amounts.memory_mib != 0) job.set_memory_mib(amounts.memory_mib);
   job.clear_tres_gres();
   job.mutable_tres_gres()->Add(amounts.gres.begin(), amounts.gres.end());
+  job.clear_tres_licenses();
+  job.mutable_tres_licenses()->Add(amounts.licenses.begin(), amounts.licenses.end());
   const uint64_t billing = amounts.billing.value_or(0);
   if (billing != job.num_cpus()) job.set_billing(static_cast<double>(billing));
 }

@@ -23,7 +23,7 @@ std::string tres_of_node(const NodeRecord& node, bool used, const DisplayContext
   text::TresAmounts amounts;
   amounts.cpus = used ? node.allocated_cpus() : node.cpus();
   amounts.memory_mib = used ? node.allocated_memory_mib() : node.memory_mib();
-  if (!used) amounts.billing = node.cpus();
+  if (!used) amounts.billing = node.billing() > 0 ? static_cast<uint64_t>(node.billing()) : node.cpus();
   const auto& gres = used ? node.allocated_gres() : node.gres();
   amounts.gres.assign(gres.begin(), gres.end());
   std::string out;

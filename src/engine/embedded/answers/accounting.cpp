@@ -169,8 +169,11 @@ class AccountingReport final : public std::enable_shared_from_this<AccountingRep
     const bool runs_script = !record.spec().interactive() && record.het_job_offset() == 0;
     if (runs_script && !has_batch) *accounted.add_steps() = only_step(record);
     for (StepRecord& step : stored.steps) *accounted.add_steps() = std::move(step);
-    if (job == nullptr || job->restarts != record.restarts()) return;
-    for (StepRecord& step : core_.steps->of_job(record.job_id())) *accounted.add_steps() = std::move(step);
+    if (job != nullptr && job->restarts == record.restarts()) {
+      for (StepRecord& step : core_.steps->of_job(record.job_id())) *accounted.add_steps() = std::move(step);
+    }
+    for (StepRecord& step : *accounted.mutable_steps())
+      mark_tracked(core_.config.accounting, *step.mutable_tres_gres());
   }
 
   Core& core_;

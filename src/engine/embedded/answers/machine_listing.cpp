@@ -8,6 +8,7 @@
 
 #include "api/machine.pb.h"
 #include "config/listing.h"
+#include "engine/embedded/accounts/accounts.h"
 #include "engine/embedded/answers/listing_in_pieces.h"
 #include "engine/embedded/answers/long_queries.h"
 #include "engine/embedded/answers/queries.h"
@@ -15,6 +16,7 @@
 #include "engine/embedded/scheduling/nodes.h"
 #include "engine/embedded/scheduling/reservations.h"
 #include "engine/embedded/scheduling/world.h"
+#include "model/job_record.pb.h"
 #include "model/no_consume.h"
 #include "node/discovery.h"
 #include "text/gres_count.h"
@@ -74,6 +76,22 @@ class NodeListing final : public ListingInPieces {
     }
   }
 
+  // As the partition counts that bills most for it.
+  void set_billing(NodeRecord& node) const {
+    JobRecord whole;
+    whole.set_num_cpus(node.cpus());
+    whole.set_memory_mib(node.memory_mib());
+    whole.set_num_nodes(1);
+    *whole.mutable_tres_gres() = node.gres();
+    for (const std::string& partition : node.partitions()) {
+      const auto* weights = core_.nodes->billing_weights(partition);
+      if (weights == nullptr) continue;
+      double billing = 0;
+      tres_counts(whole, weights, &billing);
+      node.set_billing(std::max(node.billing(), billing));
+    }
+  }
+
   void add_holdings_of(const Job& job) {
     if (!job.details || (job.ended() && !job.completing)) return;
     for (const NodeAllocation& allocation : job.details->nodes)
@@ -103,6 +121,9 @@ class NodeListing final : public ListingInPieces {
 
   bool show_next() override {
     if (next_ == records_.size()) return false;
+    set_billing(records_[next_]);
+    mark_tracked(core_.config.accounting, *records_[next_].mutable_gres());
+    mark_tracked(core_.config.accounting, *records_[next_].mutable_allocated_gres());
     added(records_[next_].ByteSizeLong());
     *reply<api::NodesReply>().add_nodes() = std::move(records_[next_++]);
     return true;
@@ -131,6 +152,7 @@ class PartitionListing final : public ListingInPieces {
     if (record.preempt_mode().empty() && core_.config.preemption.enabled())
       record.set_preempt_mode(config::preempt_mode_name(core_.config.preemption.mode));
     add_totals(record);
+    mark_tracked(core_.config.accounting, *record.mutable_total_gres());
     added(record.ByteSizeLong());
     return true;
   }

@@ -23,6 +23,7 @@
 #include "submit/text_limits.h"
 #include "text/gres_count.h"
 #include "text/hostlist.h"
+#include "text/licenses.h"
 #include "text/number.h"
 
 namespace minke::engine {
@@ -128,6 +129,15 @@ void add_gres(google::protobuf::RepeatedPtrField<Gres>& list, const std::string&
   gres.set_count(count);
 }
 
+void mark_tracked(const config::AccountingPolicy& policy, google::protobuf::RepeatedPtrField<Gres>& list) {
+  if (policy.tres.empty()) return;
+  for (Gres& gres : list) {
+    const std::string tres = "gres/" + gres.name();
+    gres.set_untracked(!lists_tres(policy, tres));
+    gres.set_typed(!gres.type().empty() && lists_tres(policy, tres + ":" + gres.type()));
+  }
+}
+
 void add_holdings(StepRecord& step, const NodeAllocation& node) {
   step.set_num_cpus(node.cpus());
   step.set_memory_mib(node.memory_mib());
@@ -186,6 +196,13 @@ void Queries::complete(JobRecord& record, const Job* job, bool with_paths) {
         add_gres(*record.mutable_tres_gres(), gres.name(), gres.type(), text::units_of(gres));
       }
     }
+  }
+  const config::AccountingPolicy& policy = core_.config.accounting;
+  mark_tracked(policy, *record.mutable_tres_gres());
+  if (!policy.tres.empty()) {
+    for (const auto& [name, count] : text::held_licenses(spec.licenses(), record.licenses_alloc()))
+      if (config::lists_tres(policy, "license/" + name))
+        add_gres(*record.mutable_tres_licenses(), name, "", count);
   }
   if (with_paths) {
     const environment::JobPaths paths = environment::paths_of(record);

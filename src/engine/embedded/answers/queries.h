@@ -18,6 +18,10 @@ class QueryDiagnosticsRequest;
 class QueryScriptRequest;
 }  // namespace minke::api
 
+namespace minke::config {
+struct AccountingPolicy;
+}  // namespace minke::config
+
 namespace minke::model {
 class JobRecord;
 class NodeAllocation;
@@ -69,6 +73,9 @@ class Queries {
 // Adds to the entry with this name and type; makes the entry if there is none.
 void add_gres(google::protobuf::RepeatedPtrField<model::Gres>& list, const std::string& name,
               const std::string& type, uint32_t count);
+// Marks those that AccountingStorageTRES leaves out of TRES lists, and those whose type it names.
+void mark_tracked(const config::AccountingPolicy& policy,
+                  google::protobuf::RepeatedPtrField<model::Gres>& list);
 // The holdings of a batch step: everything that its job has on the node.
 void add_holdings(model::StepRecord& step, const model::NodeAllocation& node);
 // Adds the totals that a job asks for, as listings show them, to its record (which has its spec).

@@ -125,6 +125,7 @@ class StepListing final : public StepWalk {
   void clear_records() override { reply<api::StepsReply>().clear_steps(); }
 
   void show(StepRecord step) {
+    mark_tracked(core_.config.accounting, *step.mutable_tres_gres());
     added(step.ByteSizeLong());
     *reply<api::StepsReply>().add_steps() = std::move(step);
   }
@@ -146,6 +147,7 @@ class StepUsageListing final : public StepWalk {
     if (unread_.front().read_some(parents_)) return true;
     api::StepUsage& usage = *reply<api::StepUsageReply>().add_steps();
     usage = std::move(unread_.front().usage());
+    mark_tracked(core_.config.accounting, *usage.mutable_step()->mutable_tres_gres());
     unread_.pop_front();
     added(usage.ByteSizeLong());
     return true;
