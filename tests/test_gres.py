@@ -2,6 +2,7 @@
 import pytest
 
 from cluster import Cluster, poll
+from test_reservations import user
 
 pytestmark = pytest.mark.minke_only
 CONF = """\
@@ -88,3 +89,108 @@ def test_steps_share_what_the_job_has(offering):
     assert text["beside"].endswith("1\n") and (offering.work / "shared").exists()
     assert "step creation temporarily disabled" in text["later"]
     poll(lambda: "gres/nic=2" in offering.run("sacct", "-n", "-P", "-j", f"{job}.0", "-o", "AllocTRES").stdout)
+
+
+MORE = """\
+ClusterName=gres
+GresTypes=nic,fpga,io,gpu
+AccountingStorageTRES=gres/nic,gres/gpu,license/matlab
+Licenses=matlab:4,other:4
+NodeName=n[1-2] CPUs=4 RealMemory=4000 Gres=gpu:a100:2,nic:4,fpga:u250:2,io:10k,bandwidth:lustre:no_consume:4096
+GresTypes=bandwidth
+PartitionName=main Nodes=ALL Default=YES DefMemPerCPU=10 TRESBillingWeights="CPU=1,GRES/nic=10,License/matlab=3"
+"""
+BESIDE = """\
+Name=nic Count=1 Flags=explicit
+Name=gpu Type=a100 File=/dev/tty[0-1]
+Name=tape Count=2
+"""
+
+
+@pytest.fixture
+def campus(tmp_path):
+    cluster = Cluster(tmp_path / "campus")
+    path = cluster.directory / "slurm.conf"
+    path.write_text(MORE)
+    (cluster.directory / "gres.conf").write_text(BESIDE)
+    cluster.environment["MINKE_CONFIG"] = str(path)
+    yield cluster
+    cluster.close()
+
+
+def test_whole_nodes_have_explicit_gres_on_request(campus):
+    """What gres.conf, beside slurm.conf, says of GRES."""
+    told = campus.run("minke", "doctor").stdout
+    assert "gres.conf:3: Name=tape (GresTypes has no tape)" in " ".join(told.split())
+    plain = campus.submit("sleep 1000\n", "--exclusive", "-w", "n1")
+    campus.wait_state(plain, "RUNNING")
+    assert used(campus) == "gpu:a100:2(IDX:0-1),nic:0,fpga:u250:2,io:10240,bandwidth:lustre:0"
+    asking = campus.submit("sleep 1000\n", "--exclusive", "--gres=nic:1", "-w", "n2")
+    campus.wait_state(asking, "RUNNING")
+    assert used(campus, "n2").startswith("gpu:a100:2(IDX:0-1),nic:1,fpga:u250:2,")
+    (campus.directory / "gres.conf").write_text("Name=gpu Type=a100 File=/dev/tty0\n")
+    refused = campus.run("scontrol", "reconfigure", check=1).stderr
+    assert "gres.conf:1: node n1 has 1 gpu:a100 here, fewer than slurm.conf's Gres=gpu:a100:2" in " ".join(refused.split())
+    assert "name a File for each, or count 1 there" in " ".join(refused.split())
+
+
+def test_thousands_of_one_gres(campus):
+    assert "io:10K," in campus.run("scontrol", "show", "node", "n1").stdout
+    assert "bandwidth:lustre:no_consume:4K" in campus.run("sinfo", "-h", "-o", "%G").stdout
+    most = campus.submit("srun --gres=io:9000 true; srun --gres=io:9001 true 2> too_many; sleep 1000\n",
+                         "--gres=io:9000,bandwidth:lustre:4096", "-w", "n1")
+    campus.wait_state(most, "RUNNING")
+    assert used(campus) == "gpu:a100:0(IDX:N/A),nic:0,fpga:u250:0,io:9000,bandwidth:lustre:0"
+    assert "GRES=io(CNT:9000)" in campus.run("scontrol", "-d", "show", "job", most).stdout
+    too_many = campus.work / "too_many"
+    poll(lambda: too_many.exists() and "Unable to create step" in too_many.read_text())
+    waiting = campus.submit("true\n", "--gres=io:2000", "-w", "n1")
+    assert campus.job(waiting)["JobState"] == "PENDING"
+    campus.kill()
+    assert used(campus).endswith(",io:9000,bandwidth:lustre:0")
+    assert campus.state(campus.submit("true\n", "--gres=io:1240", "-w", "n1", "--hold")) == "PENDING"
+    campus.run("scancel", most, check=0)
+    assert campus.wait_end(waiting)["JobState"] == "COMPLETED"
+    assert "Requested node configuration is not available" in campus.run("sbatch", "--gres=io:11k", "--wrap", "true", check=1).stderr
+
+
+def test_accounting_storage_tres_says_what_is_listed(campus):
+    job = campus.submit("srun true; sleep 1000\n", "--gres=nic:1,fpga:1", "-L", "matlab:2,other:1", "-w", "n1", "--mem=100")
+    campus.wait_state(job, "RUNNING")
+    shown = campus.job(job)
+    assert shown["ReqTRES"] == shown["AllocTRES"] == "cpu=1,mem=100M,node=1,billing=17,gres/nic=1,license/matlab=2"
+    node = campus.run("scontrol", "show", "node", "n1").stdout
+    assert "CfgTRES=cpu=4,mem=4000M,billing=44,gres/gpu=2,gres/nic=4\n" in node
+    assert "AllocTRES=cpu=1,mem=100M,gres/nic=1\n" in node
+    accounted = campus.run("sacct", "-n", "-P", "-j", job, "-o", "AllocTRES").stdout.split("\n")
+    assert accounted[0] == "billing=17,cpu=1,gres/nic=1,license/matlab=2,mem=100M,node=1"
+    assert accounted[1] == "cpu=1,gres/nic=1,mem=100M,node=1"
+    tres = campus.run("sacctmgr", "-n", "-P", "show", "tres", "format=type,name").stdout
+    assert tres.endswith("gres|gpu\ngres|nic\nlicense|matlab\n")
+    assert "gres/nic,license/matlab" in campus.run("scontrol", "show", "config").stdout
+
+
+def test_gres_of_a_reservation(campus):
+    def create(name, *words, check=0):
+        return campus.run("scontrol", "create", "reservation", f"ReservationName={name}", f"Users={user()}",
+                          "StartTime=now", "Duration=60", *words, check=check)
+    create("two", "TRES=gres/nic=3")
+    shown = campus.run("scontrol", "-o", "show", "reservation", "two").stdout
+    assert "Nodes=n1 NodeCnt=1 CoreCnt=1 " in shown and " TRES=cpu=1,gres/nic=3 " in shown
+    assert "Requested nodes are busy" in create("more", "Nodes=n1", "TRES=cpu=1,gres/nic=2", check=1).stderr
+    for words, says in (("TRES=gres/fpga=1", "Invalid Trackable RESource"), ("TRES=gres/nic:fast=1", "Invalid Trackable RESource"),
+                        ("TRES=gres/nic=9", "Requested nodes are busy")):
+        assert says in create("other", words, check=1).stderr
+    others = campus.submit("sleep 1000\n", "--gres=nic:2", "-w", "n1")
+    assert campus.job(others)["JobState"] == "PENDING"
+    beside = campus.submit("sleep 1000\n", "--gres=nic:1", "-w", "n1")
+    campus.wait_state(beside, "RUNNING")
+    own = campus.submit("sleep 1000\n", "--gres=nic:3", "--reservation=two")
+    campus.wait_state(own, "RUNNING")
+    second = campus.submit("true\n", "--gres=nic:1", "--reservation=two")
+    assert campus.job(second)["JobState"] == "PENDING"
+    campus.kill()
+    assert " TRES=cpu=1,gres/nic=3 " in campus.run("scontrol", "-o", "show", "reservation", "two").stdout
+    assert used(campus).startswith("gpu:a100:0(IDX:N/A),nic:4,")
+    create("both", "Nodes=n2", "TRES=cpu=2,gres/nic=4,gres/gpu=1")
+    assert " TRES=cpu=2,gres/gpu=1,gres/nic=4 " in campus.run("scontrol", "-o", "show", "reservation", "both").stdout

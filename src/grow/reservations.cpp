@@ -8,6 +8,7 @@
 #include "text/duration.h"
 #include "text/hostlist.h"
 #include "text/shell_quote.h"
+#include "view/reservation_text.h"
 
 namespace minke::grow {
 namespace {
@@ -44,10 +45,7 @@ std::string place_of(const ReservationRecord& one, const Grown& grown) {
     });
   };
   std::string cores = one.core_count() > 0 ? fmt::format(" CoreCnt={}", one.core_count()) : "";
-  if (one.gpu_count() > 0) {
-    cores += fmt::format(" TRES=gres/gpu{}{}={}", one.gpu_type().empty() ? "" : ":", one.gpu_type(),
-                         one.gpu_count());
-  }
+  if (const std::string gres = view::reservation_tres(one, 0); !gres.empty()) cores += " TRES=" + gres;
   if (std::all_of(names.begin(), names.end(), exists))
     return "Nodes=" + text::compress_hostlist_sorted(names) + cores;
   return {};

@@ -13,26 +13,22 @@ std::int64_t shift_to(const Hold& hold, std::int64_t time) {
   return ((time - hold.end) / hold.period + 1) * hold.period;
 }
 
-bool counts(const Hold& hold, const GresPool& pool) {
-  return pool.name == hold.gpu_name && (hold.gpu_kind == kAnyKind || pool.kind == hold.gpu_kind);
-}
-
-// Leaves `most` of what the hold counts.
-void leave_gpus(const Hold& hold, std::span<const GresPool> pools, std::int64_t most, NodeSupply& supply) {
+// Leaves `most` of what is held.
+void leave(const HeldGres& held, std::span<const GresPool> pools, std::int64_t most, NodeSupply& supply) {
   most = std::max<std::int64_t>(0, most);
   for (std::size_t i = 0; i < pools.size(); ++i) {
-    if (!counts(hold, pools[i])) continue;
+    if (!held.counts(pools[i].name, pools[i].kind)) continue;
     supply.counts[i] = static_cast<std::int32_t>(std::min<std::int64_t>(supply.counts[i], most));
     most -= std::max(0, supply.counts[i]);
   }
 }
 
-// Takes `count` of what the hold counts away.
-void take_gpus(const Hold& hold, std::span<const GresPool> pools, std::int64_t count, NodeSupply& supply) {
+// Takes `count` of what is held away.
+void take(const HeldGres& held, std::span<const GresPool> pools, std::int64_t count, NodeSupply& supply) {
   std::int64_t there = 0;
   for (std::size_t i = 0; i < pools.size(); ++i)
-    if (counts(hold, pools[i])) there += std::max(0, supply.counts[i]);
-  leave_gpus(hold, pools, there - std::max<std::int64_t>(0, count), supply);
+    if (held.counts(pools[i].name, pools[i].kind)) there += std::max(0, supply.counts[i]);
+  leave(held, pools, there - std::max<std::int64_t>(0, count), supply);
 }
 
 }  // namespace
@@ -61,20 +57,23 @@ bool Holds::limit(NodeId node, std::span<const GresPool> pools, HoldId own, std:
   for (auto hold = first; hold != holds_.end() && hold->node == node; ++hold) {
     const HoldUse& in_use = used[static_cast<std::size_t>(hold - holds_.begin())];
     const std::int64_t left = std::int64_t{hold->cpus} - in_use.cpus;
-    const std::int64_t gpus_left = std::int64_t{hold->gpus} - in_use.gpus;
+    const auto gres_left = [&](std::size_t i) {
+      return hold->gres[i].count - (i < in_use.gres.size() ? in_use.gres[i] : 0);
+    };
     if (hold->id == own) {
       // At no time in particular, it is enough that it ever is the reservation's.
       const bool now = end <= from || overlaps(*hold, from, from + 1);
       if (!now && !hold->flexible) continue;
       is_own = true;
       if (hold->cpus > 0 && !hold->flexible) most = std::min(most, left);
-      if (hold->gpus > 0 && !hold->flexible) leave_gpus(*hold, pools, gpus_left, supply);
+      for (std::size_t i = 0; i < hold->gres.size() && !hold->flexible; ++i)
+        leave(hold->gres[i], pools, gres_left(i), supply);
       continue;
     }
     if (!overlaps(*hold, from, end)) continue;
     if (hold->cpus == 0) return false;
     supply.cpus -= std::max<std::int64_t>(0, left);
-    if (hold->gpus > 0) take_gpus(*hold, pools, gpus_left, supply);
+    for (std::size_t i = 0; i < hold->gres.size(); ++i) take(hold->gres[i], pools, gres_left(i), supply);
   }
   supply.cpus = std::min(supply.cpus, most);
   if (is_own) return supply.cpus > 0;

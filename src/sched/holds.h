@@ -22,25 +22,33 @@ namespace minke::sched {
 
 using HoldId = std::uint32_t;  // 0: of no reservation
 
+// So many units of a GRES: a reservation's own jobs have no more of them.
+struct HeldGres {
+  GresNameId name = 0;
+  GresKindId kind = kAnyKind;
+  std::int64_t count = 0;
+  bool counts(GresNameId other, GresKindId its) const {
+    return other == name && (kind == kAnyKind || its == kind);
+  }
+};
+
 struct Hold {
   HoldId id = 0;
   NodeId node = 0;
-  std::uint32_t cpus = 0;  // 0: the whole node
-  std::uint32_t gpus = 0;  // its own jobs have no more; 0: they are not counted
-  GresNameId gpu_name = 0;
-  GresKindId gpu_kind = kAnyKind;
-  std::int64_t start = 0;    // s since the epoch
-  std::int64_t end = 0;      // > start
-  std::int64_t period = 0;   // s; 0: once
-  bool floating = false;     // start and end are s from the moment asked about; no jobs of its own
-  bool flexible = false;     // its jobs may begin earlier, and use other nodes too
-  bool maintenance = false;  // used to explain why a job waits
+  std::uint32_t cpus = 0;           // 0: the whole node
+  std::vector<HeldGres> gres = {};  // what is not here is not counted
+  std::int64_t start = 0;           // s since the epoch
+  std::int64_t end = 0;             // > start
+  std::int64_t period = 0;          // s; 0: once
+  bool floating = false;            // start and end are s from the moment asked about; no jobs of its own
+  bool flexible = false;            // its jobs may begin earlier, and use other nodes too
+  bool maintenance = false;         // used to explain why a job waits
 };
 
 // What a reservation's own jobs use of a hold.
 struct HoldUse {
   std::int64_t cpus = 0;
-  std::int64_t gpus = 0;
+  std::vector<std::int64_t> gres = {};  // as in the hold
   bool operator==(const HoldUse&) const = default;
 };
 

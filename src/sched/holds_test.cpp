@@ -71,12 +71,12 @@ TEST(Holds, GpusOfSomeProcessors) {
     EXPECT_TRUE(Holds({hold}).limit(0, pools, own, 150, 160, {use}, supply));
     return std::vector<std::int64_t>{supply.cpus, supply.counts[0], supply.counts[1], supply.counts[2]};
   };
-  Hold hold{.id = 7, .node = 0, .cpus = 4, .gpus = 3, .start = 100, .end = 200};
+  Hold hold{.id = 7, .node = 0, .cpus = 4, .gres = {{0, kAnyKind, 3}}, .start = 100, .end = 200};
   EXPECT_EQ(left(hold, 0, {}), (std::vector<std::int64_t>{12, 2, 1, 8}));
-  EXPECT_EQ(left(hold, 0, {1, 2}), (std::vector<std::int64_t>{13, 2, 3, 8}));  // of 5 that others can have
+  EXPECT_EQ(left(hold, 0, {1, {2}}), (std::vector<std::int64_t>{13, 2, 3, 8}));  // of 5 that others can have
   EXPECT_EQ(left(hold, 7, {}), (std::vector<std::int64_t>{4, 2, 1, 8}));
-  EXPECT_EQ(left(hold, 7, {1, 2}), (std::vector<std::int64_t>{3, 1, 0, 8}));
-  hold.gpu_kind = 1;
+  EXPECT_EQ(left(hold, 7, {1, {2}}), (std::vector<std::int64_t>{3, 1, 0, 8}));
+  hold.gres[0].kind = 1;
   EXPECT_EQ(left(hold, 0, {}), (std::vector<std::int64_t>{12, 2, 1, 8}));
   EXPECT_EQ(left(hold, 7, {}), (std::vector<std::int64_t>{4, 2, 3, 8}));
 }

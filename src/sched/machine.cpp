@@ -166,9 +166,9 @@ void Machine::count_held(const Placement& placement, std::int64_t sign) {
     const Hold& hold = holds_->all()[*at];
     held_in_use_[*at].cpus += sign * std::int64_t{share.cpus};
     for (const GresShare& gres : share.gres) {
-      const bool counted = hold.gpus > 0 && layout_->gres_kinds()[gres.kind].name == hold.gpu_name &&
-                           (hold.gpu_kind == kAnyKind || hold.gpu_kind == gres.kind);
-      if (counted) held_in_use_[*at].gpus += sign * count_of(gres.devices);
+      for (std::size_t i = 0; i < hold.gres.size(); ++i)
+        if (hold.gres[i].counts(layout_->gres_kinds()[gres.kind].name, gres.kind))
+          held_in_use_[*at].gres[i] += sign * std::int64_t{gres.count()};
     }
   }
   for (const LicenseShare& share : placement.licenses) {
@@ -183,6 +183,8 @@ void Machine::count_held(const Placement& placement, std::int64_t sign) {
 void Machine::set_holds(std::shared_ptr<const Holds> holds, const RunningSet& running) {
   holds_ = holds != nullptr && holds->empty() ? nullptr : std::move(holds);
   held_in_use_.assign(holds_ ? holds_->all().size() : 0, {});
+  for (std::size_t i = 0; i < held_in_use_.size(); ++i)
+    held_in_use_[i].gres.assign(holds_->all()[i].gres.size(), 0);
   held_licenses_in_use_.assign(holds_ ? holds_->licenses().size() : 0, 0);
   for (const auto& [end, placement] : running.by_end()) count_held(placement, 1);
   hold_changed();

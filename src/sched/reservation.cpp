@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "model/cluster.pb.h"
+#include "model/job_terms.pb.h"
 #include "text/licenses.h"
 
 namespace minke::sched {
@@ -88,15 +89,16 @@ Holds holds_of(std::span<const ReservationRecord> records, const MachineLayout& 
         if (!node) continue;
         hold.node = *node;
         hold.cpus = share.cpus();
-        hold.gpus = share.gpus();
-        if (share.gpus() > 0) {
-          const auto gpu = layout.gpu_name();
-          const auto kind = gpu && !record.gpu_type().empty() ? layout.find_gres_kind(*gpu, record.gpu_type())
-                                                              : std::optional(kAnyKind);
-          if (!gpu || !kind) hold.gpus = 0;  // its nodes have them no longer
-          hold.gpu_name = gpu.value_or(0);
-          hold.gpu_kind = kind.value_or(kAnyKind);
-        }
+        hold.gres.clear();
+        // Its nodes may have them no longer.
+        const auto add = [&](std::string_view word, const std::string& type, std::uint32_t count) {
+          const auto name = layout.find_gres_name(word);
+          const auto kind =
+              name && !type.empty() ? layout.find_gres_kind(*name, type) : std::optional(kAnyKind);
+          if (count > 0 && name && kind) hold.gres.push_back({*name, *kind, count});
+        };
+        add("gpu", record.gpu_type(), share.gpus());
+        for (const model::Gres& gres : share.gres()) add(gres.name(), gres.type(), gres.count());
         holds.push_back(hold);
       }
     }

@@ -8,6 +8,7 @@
 
 #include "api/machine.pb.h"
 #include "model/cluster.pb.h"
+#include "model/job_terms.pb.h"
 #include "text/duration.h"
 #include "text/hostlist.h"
 #include "view/block.h"
@@ -75,10 +76,14 @@ const char* state_of(const ReservationRecord& reservation, int64_t now) {
 
 std::string reservation_tres(const ReservationRecord& reservation, uint64_t cpus) {
   std::string text = cpus == 0 ? "" : "cpu=" + std::to_string(cpus);
-  if (reservation.gpu_count() == 0) return text;
-  text.append(text.empty() ? "" : ",").append("gres/gpu");
-  if (!reservation.gpu_type().empty()) text.append(":").append(reservation.gpu_type());
-  return text.append("=").append(std::to_string(reservation.gpu_count()));
+  const auto add = [&](const std::string& name, const std::string& type, uint32_t count) {
+    if (count == 0) return;
+    text.append(text.empty() ? "gres/" : ",gres/").append(name).append(type.empty() ? "" : ":").append(type);
+    text.append("=").append(std::to_string(count));
+  };
+  add("gpu", reservation.gpu_type(), reservation.gpu_count());
+  for (const model::Gres& gres : reservation.gres()) add(gres.name(), gres.type(), gres.count());
+  return text;
 }
 
 uint32_t reservation_cores(const ReservationRecord& reservation,
@@ -103,7 +108,7 @@ void append_reservation_block(std::string& out, const ReservationRecord& reserva
     for (const model::NodeRecord& node : nodes.nodes()) {
       if (node.name() != share.node()) continue;
       cpus += share.cpus() == 0 ? node.cpus() : share.cpus();
-      if (reservation.core_count() > 0 || reservation.gpu_count() > 0)
+      if (reservation.core_count() > 0 || reservation.gpu_count() > 0 || reservation.gres_size() > 0)
         core_lines.push_back("  NodeName=" + node.name() +
                              " CoreIDs=" + core_ids(reservation, share, node, all));
     }

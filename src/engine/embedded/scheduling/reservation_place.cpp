@@ -7,7 +7,9 @@
 #include "engine/embedded/scheduling/reservations.h"
 #include "model/error.h"
 #include "model/job_terms.pb.h"
+#include "model/no_consume.h"
 #include "sched/request.h"
+#include "text/gres_count.h"
 #include "text/hostlist.h"
 #include "text/number.h"
 
@@ -21,20 +23,48 @@ bool may_overlap(const ReservationRecord& record) {
   return has_flag(record, "MAINT") || has_flag(record, "OVERLAP");
 }
 
+// The GRES that the reservation counts, in all: GPUs first.
+std::vector<Gres> counted_gres(const ReservationRecord& record) {
+  std::vector<Gres> list;
+  if (record.gpu_count() > 0) {
+    Gres& gpus = list.emplace_back();
+    gpus.set_name("gpu");
+    gpus.set_type(record.gpu_type());
+    gpus.set_count(record.gpu_count());
+  }
+  list.insert(list.end(), record.gres().begin(), record.gres().end());
+  return list;
+}
+
+using Units = std::vector<uint32_t>;  // by counted GRES
+
 // Collects nodes of a reservation one by one until it has all that it wants.
 class Shares {
  public:
   explicit Shares(ReservationRecord& record)
-      : record_(record), cores_(record.core_count()), cores_left_(cores_), gpus_left_(record.gpu_count()) {
+      : record_(record),
+        cores_(record.core_count()),
+        cores_left_(cores_),
+        gres_(counted_gres(record)),
+        gres_left_(gres_) {
     record.clear_shares();
   }
 
-  // At most `free` of its CPUs, and `gpus` of its GPUs.
-  void take(const NodeRecord& node, uint32_t free, uint32_t gpus) {
+  // At most `free` of its CPUs, and `units` of its GRES.
+  void take(const NodeRecord& node, uint32_t free, const Units& units) {
     ReservationRecord::Share& share = *record_.add_shares();
     share.set_node(node.name());
-    share.set_gpus(std::min(gpus_left_, gpus));
-    gpus_left_ -= share.gpus();
+    for (size_t i = 0; i < gres_left_.size(); ++i) {
+      Gres& left = gres_left_[i];
+      const uint32_t taken_units = std::min(left.count(), units[i]);
+      left.set_count(left.count() - taken_units);
+      if (text::is_gpu(left)) {
+        share.set_gpus(taken_units);
+      } else if (taken_units > 0) {
+        Gres& own = *share.add_gres() = gres_[i];
+        own.set_count(taken_units);
+      }
+    }
     if (cores_ == 0) return;
     const uint32_t taken = std::max(1U, std::min(cores_left_, free));
     share.set_cpus(taken == node.cpus() ? 0 : taken);
@@ -43,34 +73,53 @@ class Shares {
   uint32_t count() const { return static_cast<uint32_t>(record_.shares_size()); }
   bool of_cores() const { return cores_ > 0; }
   uint32_t cores_left() const { return cores_left_; }
-  uint32_t gpus_left() const { return gpus_left_; }
+  bool counts_gres() const { return !gres_.empty(); }
+  const std::vector<Gres>& gres_left() const { return gres_left_; }
+  bool wants_gres() const {
+    return std::any_of(gres_left_.begin(), gres_left_.end(), [](const Gres& one) { return one.count() > 0; });
+  }
+  // Whether a node with so many has any that are still wanted.
+  bool wants_any_of(const Units& units) const {
+    for (size_t i = 0; i < units.size(); ++i)
+      if (gres_left_[i].count() > 0 && units[i] > 0) return true;
+    return false;
+  }
 
  private:
   ReservationRecord& record_;
   const uint32_t cores_;
   uint32_t cores_left_;
-  uint32_t gpus_left_;
+  const std::vector<Gres> gres_;
+  std::vector<Gres> gres_left_;
 };
 
 uint32_t part_of(uint32_t amount, uint32_t nodes) {
   return nodes == 0 ? amount : (amount + nodes - 1) / nodes;
 }
 
-uint32_t count_in(const Gres& gres) {
-  return gres.count();
-}
-uint32_t count_in(const GresAllocation& gres) {
-  return static_cast<uint32_t>(gres.indices_size());
+// Of each node as many as its part of what is left.
+Units parts_of(const Units& free, const std::vector<Gres>& left, uint32_t nodes) {
+  Units parts = free;
+  for (size_t i = 0; i < parts.size(); ++i) parts[i] = std::min(parts[i], part_of(left[i].count(), nodes));
+  return parts;
 }
 
-// Of the type that the reservation counts.
+// Units of that name, and type if it has one.
 template <typename List>
-uint32_t gpus_in(const List& gres, const ReservationRecord& record) {
-  uint32_t count = 0;
-  for (const auto& one : gres) {
-    if (one.name() == "gpu" && (record.gpu_type().empty() || one.type() == record.gpu_type()))
-      count += count_in(one);
+uint64_t units_in(const List& list, const Gres& counted) {
+  uint64_t count = 0;
+  for (const auto& one : list) {
+    const bool same_type = counted.type().empty() || type_of(one.type()) == counted.type();
+    if (one.name() == counted.name() && same_type) count += text::units_of(one);
   }
+  return count;
+}
+
+// Of a share of another reservation, whatever the type.
+uint64_t units_held(const ReservationRecord::Share& share, const Gres& counted) {
+  if (text::is_gpu(counted)) return share.gpus();
+  uint64_t count = 0;
+  for (const Gres& one : share.gres()) count += one.name() == counted.name() ? one.count() : 0;
   return count;
 }
 
@@ -128,28 +177,31 @@ Result<uint32_t> Reservations::free_cpus(const ReservationRecord& record, const 
   return free;
 }
 
-// GPUs of the node, of the reservation's type, that nobody else has then.
-uint32_t Reservations::free_gpus(const ReservationRecord& record, const NodeRecord& node) const {
-  if (record.gpu_count() == 0) return 0;
+// What nobody else has then of the GRES that the reservation counts.
+std::vector<uint32_t> Reservations::free_gres(const ReservationRecord& record, const NodeRecord& node) const {
   const bool shared = std::any_of(node.gres().begin(), node.gres().end(),
                                   [](const Gres& gres) { return gres.name() == "shard"; });
-  if (shared && record.core_count() > 0)
-    return 0;  // who has shards on the rest of the node may have any GPU's
-  const uint32_t all = gpus_in(node.gres(), record);
-  uint32_t used = 0;
-  for (const ReservationRecord& other : records_) {
-    if (other.id() == record.id() || may_overlap(record) || may_overlap(other) || !meets(record, other))
-      continue;
-    for (const ReservationRecord::Share& share : other.shares())
-      if (share.node() == node.name()) used += share.gpus();
+  Units free;
+  for (const Gres& counted : counted_gres(record)) {
+    const uint64_t all = units_in(node.gres(), counted);
+    uint64_t used = 0;
+    // Who has shards on the rest of the node may have any GPU's.
+    if (text::is_gpu(counted) && shared && record.core_count() > 0) used = all;
+    for (const ReservationRecord& other : records_) {
+      if (other.id() == record.id() || may_overlap(record) || may_overlap(other) || !meets(record, other))
+        continue;
+      for (const ReservationRecord::Share& share : other.shares())
+        if (share.node() == node.name()) used += units_held(share, counted);
+    }
+    for (const auto& [id, job] : core_.state.jobs()) {
+      if (has_flag(record, "IGNORE_JOBS") || floats(record)) break;
+      if (!is_in_the_way(*job, record, node)) continue;
+      for (const NodeAllocation& allocation : job->details->nodes)
+        if (allocation.node() == node.name()) used += units_in(allocation.gres(), counted);
+    }
+    free.push_back(static_cast<uint32_t>(all - std::min(used, all)));
   }
-  for (const auto& [id, job] : core_.state.jobs()) {
-    if (has_flag(record, "IGNORE_JOBS") || floats(record)) break;
-    if (!is_in_the_way(*job, record, node)) continue;
-    for (const NodeAllocation& allocation : job->details->nodes)
-      if (allocation.node() == node.name()) used += gpus_in(allocation.gres(), record);
-  }
-  return all - std::min(used, all);
+  return free;
 }
 
 Status Reservations::take_named_nodes(const std::vector<std::string>& named,
@@ -163,11 +215,11 @@ Status Reservations::take_named_nodes(const std::vector<std::string>& named,
     if (!free) return failure(free.error());
     const uint32_t most = cores_of_each.empty() ? *free : cores_of_each[i];
     if (most > *free) return failure("node " + named[i] + " has not so many cores free", kNodesBusy);
-    const uint32_t gpus = std::min(free_gpus(record, *node),
-                                   part_of(shares.gpus_left(), static_cast<uint32_t>(named.size() - i)));
-    if (!shares.of_cores() || shares.cores_left() > 0) shares.take(*node, most, gpus);
+    const Units units =
+        parts_of(free_gres(record, *node), shares.gres_left(), static_cast<uint32_t>(named.size() - i));
+    if (!shares.of_cores() || shares.cores_left() > 0) shares.take(*node, most, units);
   }
-  if (shares.gpus_left() > 0) return failure("these nodes have not so many GPUs free", kNodesBusy);
+  if (shares.wants_gres()) return failure("these nodes have not so many GRES free", kNodesBusy);
   return shares.cores_left() == 0 ? Status() : failure("these nodes have not so many cores", kNodesBusy);
 }
 
@@ -179,21 +231,21 @@ Status Reservations::find_nodes(ReservationRecord& record) const {
   const uint32_t wanted = std::max(1u, record.node_count());
   const bool counted = record.node_count() > 0;
   for (const NodeRecord& node : core_.nodes->nodes()) {
-    const bool enough = shares.of_cores()        ? shares.cores_left() == 0
-                        : record.gpu_count() > 0 ? shares.gpus_left() == 0
-                                                 : counted;
-    if (enough && shares.gpus_left() == 0 && (shares.of_cores() || shares.count() >= wanted)) break;
+    const bool enough = shares.of_cores()      ? shares.cores_left() == 0
+                        : shares.counts_gres() ? !shares.wants_gres()
+                                               : counted;
+    if (enough && !shares.wants_gres() && (shares.of_cores() || shares.count() >= wanted)) break;
     if (!serves(record, node)) continue;
-    const uint32_t gpus = free_gpus(record, node);
-    if (shares.gpus_left() > 0 && gpus == 0) continue;
+    const Units units = free_gres(record, node);
+    if (shares.wants_gres() && !shares.wants_any_of(units)) continue;
     const uint32_t free = *free_cpus(record, node);
     // For a number of cores on a number of nodes: as evenly as free cores allow.
     const uint32_t nodes_left = wanted - shares.count();
     const bool even = shares.of_cores() && counted;
     shares.take(node, even ? std::min(free, part_of(shares.cores_left(), nodes_left)) : free,
-                counted ? std::min(gpus, part_of(shares.gpus_left(), nodes_left)) : gpus);
+                counted ? parts_of(units, shares.gres_left(), nodes_left) : units);
   }
-  if (shares.cores_left() > 0 || shares.gpus_left() > 0 || shares.count() < wanted)
+  if (shares.cores_left() > 0 || shares.wants_gres() || shares.count() < wanted)
     return failure("there are not so many nodes that are free then", kNodesBusy);
   return {};
 }
@@ -249,11 +301,34 @@ void for_all_nodes(size_t named, ReservationPlace& place, ReservationRecord& rec
   if (named > 0) place.cores.assign(named, cores);
   record.set_core_count(cores * nodes);
   record.set_gpu_count(record.gpu_count() * nodes);
+  for (Gres& gres : *record.mutable_gres()) gres.set_count(gres.count() * nodes);
+}
+
+// Whether some node has such GRES, and AccountingStorageTRES, where it is given, lists it.
+Status Reservations::check_gres(const ReservationRecord& record) const {
+  const config::AccountingPolicy& policy = core_.config.accounting;
+  for (const Gres& counted : record.gres()) {
+    const std::string name = "gres/" + counted.name();
+    if (!policy.tres.empty() && !config::lists_tres(policy, name))
+      return failure("TRES=" + name + ": AccountingStorageTRES does not list it", kInvalidTres);
+    const auto& nodes = core_.nodes->nodes();
+    if (std::none_of(nodes.begin(), nodes.end(),
+                     [&](const NodeRecord& node) { return units_in(node.gres(), counted) > 0; }))
+      return failure(
+          "TRES=" + name + (counted.type().empty() ? "" : ":" + counted.type()) + ": no node has any",
+          kInvalidTres);
+  }
+  return {};
 }
 
 Status Reservations::settle_place(ReservationPlace place, ReservationRecord& record) const {
   const auto named = names_of_nodes(place.nodes, record);
   if (!named) return failure(named.error());
+  if (const Status known = check_gres(record); !known) return known;
+  // Of GRES beside GPUs alone, a processor goes with them, as in Slurm.
+  const bool of_gres_alone = record.gres_size() > 0 && record.gpu_count() == 0 && record.node_count() == 0 &&
+                             record.core_count() == 0 && named->empty();
+  if (of_gres_alone) record.set_core_count(1);
   if (place.per_node) for_all_nodes(named->size(), place, record);
   if (!record.partition().empty() && core_.nodes->find_partition(record.partition()) == nullptr)
     return failure("there is no partition " + record.partition(), kInvalidPartitionName);
@@ -265,7 +340,8 @@ Status Reservations::settle_place(ReservationPlace place, ReservationRecord& rec
     if (const Status set = set_flags(record, "+SPEC_NODES"); !set) return set;
   }
   const bool of_licenses_alone = named->empty() && record.node_count() == 0 && record.core_count() == 0 &&
-                                 record.gpu_count() == 0 && !record.licenses().empty();
+                                 record.gpu_count() == 0 && record.gres().empty() &&
+                                 !record.licenses().empty();
   if (of_licenses_alone) return {};
   return place.changed ? choose_nodes(*named, place.cores, record) : check_nodes(record);
 }

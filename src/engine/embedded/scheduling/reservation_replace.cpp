@@ -27,7 +27,7 @@ std::set<std::string> nodes_with_jobs(const State& state) {
 
 bool is_replacing(const ReservationRecord& record) {
   return !has_flag(record, "STATIC") && !has_flag(record, "MAINT") && !has_flag(record, "SPEC_NODES") &&
-         record.core_count() == 0 && record.gpu_count() == 0;
+         record.core_count() == 0 && record.gpu_count() == 0 && record.gres().empty();
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "api/field.pb.h"
 #include "engine/embedded/scheduling/reservations.h"
 #include "model/error.h"
+#include "model/job_terms.pb.h"
 #include "text/duration.h"
 #include "text/number.h"
 #include "text/timestamp.h"
@@ -236,14 +237,22 @@ Status set_to(const Given& given) {
   return {};
 }
 
-// "gres/gpu=2", "gres/gpu:a100=2"
-Status set_gpus(const Given& given, std::string_view gres, const std::string& count) {
-  constexpr uint32_t kMost = 1 << 20;
+// "gres/gpu=2", "gres/gpu:a100=2", "gres/nic=2"
+Status set_gres(const Given& given, std::string_view gres, const std::string& count) {
+  constexpr uint32_t kMost = 1 << 30;
   const size_t colon = gres.find(':');
+  const std::string name(gres.substr(0, colon));
   const auto number = count.empty() ? std::optional<uint64_t>(1) : text::parse_unsigned(count, kMost);
-  if (!text::is(gres.substr(0, colon), "gpu") || !number || *number == 0)
-    return failure("TRES=" + given.value, kInvalidTres);
   const std::string type(colon == std::string_view::npos ? "" : gres.substr(colon + 1));
+  if (name.empty() || !number || *number == 0 || text::is(name, "shard"))
+    return failure("TRES=" + given.value, kInvalidTres);
+  if (!text::is(name, "gpu")) {
+    Gres& counted = *given.record.add_gres();
+    counted.set_name(name);
+    counted.set_type(type);
+    counted.set_count(static_cast<uint32_t>(*number));
+    return {};
+  }
   if (given.record.gpu_count() > 0 && given.record.gpu_type() != type)
     return failure("TRES=" + given.value + ": GPUs are of one type, or of any", kNotSupported);
   given.record.set_gpu_count(static_cast<uint32_t>(*number));
@@ -255,6 +264,7 @@ Status set_gpus(const Given& given, std::string_view gres, const std::string& co
 Status set_tres(const Given& given) {
   std::string licenses;
   given.record.clear_gpu_count();
+  given.record.clear_gres();
   for (const std::string_view term : text::split(given.value, ',')) {
     const size_t equals = term.find('=');
     const std::string_view name = term.substr(0, equals);
@@ -269,7 +279,7 @@ Status set_tres(const Given& given) {
           .append(name.substr(name.find('/') + 1))
           .append(":" + count);
     } else if (text::starts_with_ignoring_case(name, "gres/")) {
-      set = set_gpus(given, name.substr(name.find('/') + 1), count);
+      set = set_gres(given, name.substr(name.find('/') + 1), count);
     } else {
       set = failure("TRES=" + std::string(term), kInvalidTres);
     }

@@ -113,7 +113,9 @@ class Reservations : public JobListener {
   bool is_in_the_way(const Job& job, const model::ReservationRecord& record,
                      const model::NodeRecord& node) const;
   Result<uint32_t> free_cpus(const model::ReservationRecord& record, const model::NodeRecord& node) const;
-  uint32_t free_gpus(const model::ReservationRecord& record, const model::NodeRecord& node) const;
+  std::vector<uint32_t> free_gres(const model::ReservationRecord& record,
+                                  const model::NodeRecord& node) const;
+  Status check_gres(const model::ReservationRecord& record) const;
   // Whether a reservation for a number of nodes may have this one.
   bool serves(const model::ReservationRecord& record, const model::NodeRecord& node) const;
   // Whether other reservations leave enough licenses at that time.
