@@ -216,6 +216,21 @@ void take_tasks_per_node(const submit::JobRequest& request, uint32_t nodes, api:
   }
 }
 
+// Licences are the job's: as in Slurm, a step has those, and what it asks for itself is checked alone.
+Status check_licenses(const submit::JobRequest& request) {
+  if (!request.job_id || request.licenses_per_task.empty() || !on_command_line(request, "tres-per-task"))
+    return {};
+  std::fputs(
+      "srun: warning: Ignoring --tres-per-task license specification because licenses can only be specified "
+      "at job allocation time, not during step allocation.\n",
+      stderr);
+  for (const auto& [name, count] : request.licenses_per_task)
+    if (name.find_first_of("/:=") != std::string::npos)
+      return failure("Unable to create step for job " + std::to_string(*request.job_id) +
+                     ": Invalid Trackable RESource (TRES) specification");
+  return {};
+}
+
 // A job that srun asked for itself may have fewer nodes than were named: the step is on those that it got.
 std::string nodes_of_own_job(const std::string& named, const model::JobRecord& job) {
   const auto names = text::expand_hostlist(named);
@@ -332,6 +347,7 @@ Result<api::StepSpec> make_step_spec(const submit::Invocation& invocation, const
     return failure(laid.error());
   if (const Status taken = take_programs(request, spec); !taken) return failure(taken.error());
   take_cpus_and_memory(request, job, spec);
+  if (const Status fine = check_licenses(request); !fine) return failure(fine.error());
   take_gpus(request, spec);
   spec.set_work_dir(asked.work_dir());
   spec.set_submit_line(asked.submit_line());

@@ -94,6 +94,22 @@ std::vector<StepGres> counted_gres(const NodeAllocation& allocation) {
   return counted;
 }
 
+// A type of GPU that the step names must be one of the job's.
+Status check_gpu_types(const api::StepSpec& spec, const Job& job) {
+  for (const auto* list :
+       {&spec.gres_per_node(), &spec.gpus_per_socket(), &spec.gpus_per_task(), &spec.gpus()}) {
+    for (const Gres& asked : *list) {
+      if (!text::is_gpu(asked) || asked.type().empty() || asked.count() == 0) continue;
+      bool there = false;
+      for (const NodeAllocation& node : job.details->nodes)
+        for (const GresAllocation& held : node.gres())
+          there |= text::is_gpu(held) && held.type() == asked.type();
+      if (!there) return failure("the job has no gpu:" + asked.type(), kInvalidGres);
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 // Resources that a step holds on a node are not available to the next step.
@@ -189,6 +205,7 @@ Status Steps::create_new(Job& running, Waiting waiting) {
   if (request.spec().interactive() && steps.running.count(kInteractiveStep) != 0)
     return failure("the job has an interactive step already", kInternal);
   if (const Status fit = check_wrapper(request.spec()); !fit) return fit;
+  if (const Status there = check_gpu_types(request.spec(), *job); !there) return there;
   const auto layout = lay_out_step(request.spec(), nodes_of(*job, steps));
   if (layout && !programs.empty() && static_cast<size_t>(programs.size()) != layout->task_nodes.size())
     return failure("a program for each task is needed", kBadTaskCount);
