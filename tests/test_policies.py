@@ -200,6 +200,52 @@ def test_what_comes_with_a_gpu(new_cluster):
     assert "cpu=3," in has("-p", "share", "--gpus=1")
 
 
+SOCKETS = """
+[[node]]
+name = "z1"
+sockets = 2
+cores_per_socket = 3
+cpus = 6
+[[partition]]
+name = "some"
+nodes = "z1"
+max_cpus_per_socket = 1
+[[partition]]
+name = "spread"
+nodes = "n[1-2]"
+least_loaded_node = true
+"""
+
+
+def test_the_least_loaded_node_and_processors_of_sockets(new_cluster):
+    """As a Slurm 26.05 places them: LLN, MaxCPUsPerSocket."""
+    cluster = new_cluster("spread", Machine(nodes=2, cpus=4, memory=4000, extra=SOCKETS))
+    show = lambda name: cluster.run("scontrol", "show", "partition", name).stdout
+    assert "LLN=NO MaxCPUsPerNode=UNLIMITED MaxCPUsPerSocket=1\n" in show("some")
+    assert "LLN=YES MaxCPUsPerNode=UNLIMITED MaxCPUsPerSocket=UNLIMITED\n" in show("spread")
+    node = lambda job: cluster.run("squeue", "-h", "-j", job, "-o", "%N").stdout.strip()
+
+    def starts(*options):
+        job = cluster.submit("sleep 1000", "--mem=10", *options)
+        cluster.wait_state(job, "RUNNING")
+        return job
+
+    assert [node(starts("-p", "spread")) for _ in range(4)] == ["n1", "n2", "n1", "n2"]
+    assert [node(starts("-p", "main", "-w", "n1"))] == ["n1"]
+    assert [node(starts("-p", "spread")) for _ in range(2)] == ["n2", "n1"]
+    cluster.run("scontrol", "update", "partitionname=spread", "lln=no", check=0)
+    assert "LLN=NO" in show("spread")
+
+    starts("-p", "some"), starts("-p", "some")
+    third = cluster.submit("sleep 1000", "-p", "some", "--mem=10")
+    assert cluster.run("squeue", "-h", "-j", third, "-o", "%T %r").stdout.strip() == "PENDING Resources"
+    cluster.run("sbatch", "-p", "some", "-n3", "--mem=10", "--wrap=true", check=1)
+    cluster.run("scontrol", "update", "partitionname=some", "maxcpuspersocket=2", "maxcpuspernode=3", check=0)
+    cluster.wait_state(third, "RUNNING")
+    assert "MaxCPUsPerNode=3 MaxCPUsPerSocket=2" in show("some")
+    cluster.run("sbatch", "-p", "some", "-n4", "--mem=10", "--wrap=true", check=1)
+
+
 ACCOUNTS = '[accounting]\nenforce = ["limits"]\nsplit_accounts = true\nask_account = true\n'
 
 

@@ -205,6 +205,9 @@ void read_limits(Table& table, model::PartitionRecord& partition) {
                [&](int64_t value) { partition.set_min_nodes(static_cast<uint32_t>(value)); });
   table.number("max_cpus_per_node", 1, 65536,
                [&](int64_t value) { partition.set_max_cpus_per_node(static_cast<uint32_t>(value)); });
+  table.number("max_cpus_per_socket", 1, 65535,
+               [&](int64_t value) { partition.set_max_cpus_per_socket(static_cast<uint32_t>(value)); });
+  table.boolean("least_loaded_node", [&](bool value) { partition.set_least_loaded_node(value); });
   table.boolean("exclusive_user", [&](bool value) { partition.set_exclusive_user(value); });
   table.text("qos", [&](const std::string& value) -> Status {
     partition.set_qos(text::lower_case(value));

@@ -140,11 +140,12 @@ Status set_over_time_limit(PartitionRecord& partition, const api::Field& field) 
   return set_count<&PartitionRecord::set_over_time_limit_minutes>(partition, field);
 }
 
-Status set_max_cpus_per_node(PartitionRecord& partition, const api::Field& field) {
+template <void (PartitionRecord::*kSet)(uint32_t)>
+Status set_max_cpus(PartitionRecord& partition, const api::Field& field) {
   if (field.value() == "0") return invalid(field);  // that would serve nobody: use State=DOWN
   const auto most = count(field);
   if (!most) return failure(most.error());
-  partition.set_max_cpus_per_node(*most == kNoBound ? 0 : *most);
+  (partition.*kSet)(*most == kNoBound ? 0 : *most);
   return {};
 }
 
@@ -229,7 +230,9 @@ constexpr struct {
     {"ExclusiveUser", set_flag<&P::set_exclusive_user>},
     {"GraceTime", set_number<kMostSeconds, &P::set_grace_time_seconds>},
     {"Hidden", set_flag<&P::set_hidden>},
-    {"MaxCPUsPerNode", set_max_cpus_per_node},
+    {"LLN", set_flag<&P::set_least_loaded_node>},
+    {"MaxCPUsPerNode", set_max_cpus<&P::set_max_cpus_per_node>},
+    {"MaxCPUsPerSocket", set_max_cpus<&P::set_max_cpus_per_socket>},
     {"MaxMemPerCPU",
      set_memory<&P::set_max_mem_per_cpu_mib, &P::clear_max_mem_per_cpu_mib, &P::clear_max_mem_per_node_mib>},
     {"MaxMemPerNode",

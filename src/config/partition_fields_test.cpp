@@ -167,7 +167,8 @@ TEST_F(PartitionFields, AreRefusedWithAReason) {
             "PreemptMode=GANG: OFF, CANCEL, REQUEUE or SUSPEND");
   EXPECT_EQ(problem("Shared", "FORCE", model::kNotSupported),
             "OverSubscribe=FORCE: processors belong to one job; NO or EXCLUSIVE");
-  EXPECT_EQ(problem("LLN", "YES", model::kNotSupported), "a partition's LLN cannot be changed here");
+  EXPECT_EQ(problem("AllocNodes", "a", model::kNotSupported),
+            "a partition's AllocNodes cannot be changed here");
 }
 
 }  // namespace

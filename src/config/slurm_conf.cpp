@@ -45,10 +45,16 @@ constexpr std::string_view kUnusedNodeWords[] = {"CoreSpecCount", "CpuSpecList",
 // The states that a node may be declared in; only FUTURE has an effect here.
 constexpr std::string_view kNodeStates[] = {"UNKNOWN", "IDLE", "CLOUD", "FUTURE"};
 // Slurm's words for partitions beside those that can be set here.
-constexpr std::string_view kPartitionWords[] = {
-    "AllocNodes",       "Alternate",       "CpuBind",       "ExclusiveTopo",        "LLN",
-    "MaxCPUsPerSocket", "PowerDownOnIdle", "ResumeTimeout", "SelectTypeParameters", "SuspendTime",
-    "SuspendTimeout",   "Topology"};
+constexpr std::string_view kPartitionWords[] = {"AllocNodes",
+                                                "Alternate",
+                                                "CpuBind",
+                                                "ExclusiveTopo",
+                                                "PowerDownOnIdle",
+                                                "ResumeTimeout",
+                                                "SelectTypeParameters",
+                                                "SuspendTime",
+                                                "SuspendTimeout",
+                                                "Topology"};
 
 // Returns the value of the last word of that name; nullptr if there is none.
 const std::string* find(const Words& words, std::string_view known) {

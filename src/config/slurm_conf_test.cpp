@@ -93,8 +93,8 @@ PartitionName=none
   EXPECT_EQ(partition(config, "some").nodes(), "cn02");
   EXPECT_EQ(partition(config, "none").nodes(), "");
   EXPECT_EQ(config.unused, (std::vector<std::string>{"/etc/slurm/slurm.conf:5: Gres=nvme",
-                                                     "/etc/slurm/slurm.conf:10: OverSubscribe=YES:4",
-                                                     "/etc/slurm/slurm.conf:11: LLN"}));
+                                                     "/etc/slurm/slurm.conf:10: OverSubscribe=YES:4"}));
+  EXPECT_TRUE(partition(config, "gpu").least_loaded_node());
 }
 
 TEST(SlurmConfiguration, CountsCpusAsSlurmDoes) {

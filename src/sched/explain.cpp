@@ -92,7 +92,10 @@ class Explainer {
   std::string cpus() const {
     const std::uint64_t most = largest([](const LayoutNode& node) { return node.cpus; });
     const std::uint64_t needed = cpus_on_each();
-    const std::uint32_t allowed = request_.rules.cpu_group == 0 ? kUnlimited : request_.rules.group_cpus;
+    const std::uint64_t allowed =
+        request_.rules.cpu_group == 0 ? kUnlimited : largest([this](const LayoutNode& node) {
+          return static_cast<std::uint64_t>(request_.rules.cpus_on(node.sockets));
+        });
     if (needed <= std::min<std::uint64_t>(most, allowed)) return {};
     std::string option = "--mincpus=" + std::to_string(request_.min_cpus_per_node);
     if (needed == tasks_ * request_.cpus_per_task) {

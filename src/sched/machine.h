@@ -73,7 +73,8 @@ class Machine {
   // CPUs of the node that jobs of such a group (NodeRules) may still get, free or not.
   std::int64_t group_cpus_left(NodeId node, const NodeRules& rules) const {
     const auto held = group_cpus_.find({node, rules.cpu_group});
-    return rules.group_cpus - (held == group_cpus_.end() ? 0 : held->second);
+    const std::int64_t most = rules.cpus_on(layout_->nodes()[node].sockets);
+    return most - (held == group_cpus_.end() ? 0 : held->second);
   }
   // Whether a job with these rules may share the node with the users who have jobs there.
   bool welcomes(NodeId node, const NodeRules& rules) const;

@@ -50,6 +50,7 @@ class Maker {
     request_.exclusive =
         spec_.exclusive() || partition_.exclusive() || partition_.oversubscribe() == "EXCLUSIVE";
     request_.rules = rules_of(partition_, *id);
+    request_.least_loaded = partition_.least_loaded_node();
     for (const auto step :
          {&Maker::time_limit, &Maker::constraint, &Maker::node_names, &Maker::geometry, &Maker::gres,
           &Maker::tasks, &Maker::nodes, &Maker::cpus, &Maker::memory, &Maker::licenses}) {
@@ -421,9 +422,11 @@ class Maker {
 
 NodeRules rules_of(const model::PartitionRecord& partition, PartitionId id) {
   NodeRules rules;
-  if (const std::uint32_t most = partition.max_cpus_per_node(); !unlimited(most)) {
+  const std::uint32_t on_node = partition.max_cpus_per_node(), on_socket = partition.max_cpus_per_socket();
+  if (!unlimited(on_node) || !unlimited(on_socket)) {
     rules.cpu_group = id + 1;
-    rules.group_cpus = most;
+    rules.group_cpus = unlimited(on_node) ? kUnlimited : on_node;
+    rules.socket_cpus = unlimited(on_socket) ? 0 : static_cast<std::uint16_t>(std::min(on_socket, 0xffffU));
   }
   rules.alone = partition.exclusive_user();
   return rules;

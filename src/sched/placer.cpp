@@ -144,7 +144,7 @@ bool Placer::load(NodeId id, const Request& request, NodeSupply& supply) const {
   }
   if (request.rules.cpu_group != 0) {
     const bool idle = view_ != View::kFree;
-    supply.cpus = std::min(supply.cpus, idle ? std::int64_t{request.rules.group_cpus}
+    supply.cpus = std::min(supply.cpus, idle ? request.rules.cpus_on(node.sockets)
                                              : machine_.group_cpus_left(id, request.rules));
   }
   if (caps_ != nullptr) caps_->limit(id, from_, end_, request.rules, supply);
@@ -361,11 +361,24 @@ bool Placer::select_one(std::uint32_t first_rank) {
       if (std::binary_search(request.excluded.begin(), request.excluded.end(), node)) continue;
       Capacity found;
       if (!capacity(node, request, found) || found.tasks < tasks || found.job_gres < job_gres_) continue;
-      chosen_.push_back(found);
-      return true;
+      if (chosen_.empty()) {
+        chosen_.push_back(found);
+      } else if (less_loaded(found.rank, chosen_.front().rank)) {
+        chosen_.front() = found;
+      }
+      if (!request.least_loaded || view_ != View::kFree) return true;
     }
   }
-  return false;
+  return !chosen_.empty();
+}
+
+// Whether a greater part of its CPUs is free.
+bool Placer::less_loaded(std::uint32_t rank, std::uint32_t other) const {
+  const auto free = [this](std::uint32_t at) { return machine_.free_cpus(layout_.node_at_rank(at)); };
+  const auto all = [this](std::uint32_t at) {
+    return std::int64_t{layout_.nodes()[layout_.node_at_rank(at)].cpus};
+  };
+  return free(rank) * all(other) > free(other) * all(rank);
 }
 
 // Whole nodes have room for more: there tasks are dealt out one by one. By chosen node.

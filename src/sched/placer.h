@@ -40,7 +40,11 @@ class Placer {
   // Call it after a successful select() on View::kFree.
   Placement placement() const;
   // The rank of the single chosen node, else 0. It is a valid next first_rank while nothing is freed.
-  std::uint32_t resume_rank() const { return chosen_.size() == 1 ? chosen_.front().rank : 0; }
+  // 0 as well where the least loaded node was chosen: a node before it may be the next one.
+  std::uint32_t resume_rank() const {
+    const bool by_rank = request_ == nullptr || !request_->least_loaded;
+    return chosen_.size() == 1 && by_rank ? chosen_.front().rank : 0;
+  }
 
   // Computes the most tasks and job-wide GRES that one node can host, up to the request; false if none.
   struct Capacity {
@@ -68,6 +72,7 @@ class Placer {
   bool select_one(std::uint32_t first_rank);
   bool select_several();
   bool gather_candidates();
+  bool less_loaded(std::uint32_t rank, std::uint32_t other) const;  // for LLN
   bool choose(std::uint32_t least, std::uint32_t most);
   bool choose_by_one_sum(std::uint32_t least, std::uint32_t most, std::uint32_t Capacity::*value,
                          std::uint64_t needed);

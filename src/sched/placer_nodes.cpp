@@ -54,8 +54,8 @@ bool Placer::gather_candidates() {
   }
   if (suitable < request.min_nodes) return false;
   // Where any node will do, no more are looked for than it takes.
-  const bool any_will_do =
-      request.tasks == 0 && job_gres_ == 0 && !request.as_many_nodes && request.required.empty();
+  const bool any_will_do = request.tasks == 0 && job_gres_ == 0 && !request.as_many_nodes &&
+                           request.required.empty() && !request.least_loaded;
   const std::size_t enough = any_will_do ? std::max(1u, request.min_nodes) : suitable;
   candidates_.reserve(enough);
   for (std::size_t word = 0; word < machine_.words() && candidates_.size() < enough; ++word) {
@@ -68,6 +68,10 @@ bool Placer::gather_candidates() {
       (required ? required_ : candidates_).push_back(found);
       if (candidates_.size() == enough) break;
     }
+  }
+  if (request.least_loaded && view_ == View::kFree) {
+    std::stable_sort(candidates_.begin(), candidates_.end(),
+                     [this](const Capacity& a, const Capacity& b) { return less_loaded(a.rank, b.rank); });
   }
   return required_.size() == request.required.size();
 }

@@ -237,6 +237,7 @@ void Planner::protect(const Reservation& made, std::int64_t end) {
     NodeRules rules = share.rules;
     if (rules.cpu_group != 0) {
       const std::int64_t group_left = future_->group_cpus_left(share.node, rules) - share.cpus;
+      rules.socket_cpus = 0;  // it is in the number that is left
       rules.group_cpus = static_cast<std::uint32_t>(std::max<std::int64_t>(0, group_left));
     }
     caps_.add(share.node, made.start, left, rules);

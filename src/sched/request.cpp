@@ -61,7 +61,7 @@ std::size_t RequestHash::operator()(const Request& r) const {
         std::uint64_t{r.tasks_per_node}, std::uint64_t{r.cpus_per_task}, std::uint64_t{r.min_cpus_per_node},
         std::uint64_t{r.cpus_per_gpu}, r.memory_mib,
         static_cast<std::uint64_t>(r.memory) | (r.exclusive ? 256u : 0u) | (r.as_many_nodes ? 512u : 0u) |
-            (r.overcommit ? 1024u : 0u) | (r.contiguous ? 2048u : 0u)}) {
+            (r.overcommit ? 1024u : 0u) | (r.contiguous ? 2048u : 0u) | (r.least_loaded ? 4096u : 0u)}) {
     mixer.add(value);
   }
   for (const GresDemand& d : r.gres) {
@@ -82,6 +82,7 @@ std::size_t RequestHash::operator()(const Request& r) const {
   mixer.add(r.cases.size() << 32 | r.time_min_minutes);
   mixer.add(r.limit_group);
   mixer.add(std::uint64_t{r.rules.user} << 32 | r.rules.group_cpus);
+  mixer.add(r.rules.socket_cpus);
   for (const Request& companion : r.companions) mixer.add((*this)(companion));
   for (const NodeId node : r.required) mixer.add(node);
   for (const NodeId node : r.excluded) mixer.add(~std::uint64_t{node});

@@ -68,6 +68,7 @@ struct Request {
   std::uint32_t max_nodes = 1;
   std::vector<std::uint32_t> node_counts;  // ascending, within these; one of them; empty: any
   bool as_many_nodes = false;              // for a node range: as many nodes as are free; else the fewest
+  bool least_loaded = false;               // LLN: of nodes that will do, those with most of their CPUs free
   std::uint32_t tasks = 0;                 // in all; 0: tasks_per_node on every node
   std::uint32_t tasks_per_node = 0;    // 0: no limit (with `tasks`); if tasks is 0: exactly; else the most
   std::uint32_t tasks_per_socket = 0;  // 0: no limit

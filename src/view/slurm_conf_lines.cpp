@@ -45,6 +45,9 @@ void append_partition_line(std::string& out, const PartitionRecord& partition) {
   if (partition.max_nodes() != text::kUnlimited) fmt::format_to(line, " MaxNodes={}", partition.max_nodes());
   if (partition.max_cpus_per_node() != 0)
     fmt::format_to(line, " MaxCPUsPerNode={}", partition.max_cpus_per_node());
+  if (partition.max_cpus_per_socket() != 0)
+    fmt::format_to(line, " MaxCPUsPerSocket={}", partition.max_cpus_per_socket());
+  if (partition.least_loaded_node()) out += " LLN=YES";
   if (!partition.qos().empty()) out += " QOS=" + partition.qos();
   if (partition.min_nodes() > 1) fmt::format_to(line, " MinNodes={}", partition.min_nodes());
   if (partition.has_default_mem_per_cpu_mib())

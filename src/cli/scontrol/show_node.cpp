@@ -216,12 +216,12 @@ void append_partition_block(std::string& out, const PartitionRecord& partition,
            yes_or_no(partition.disable_root_jobs()), exclusion(partition, context.release),
            partition.grace_time_seconds(), yes_or_no(partition.hidden()))
       .end();
-  block.put("MaxNodes={} MaxTime={} MinNodes={} LLN=NO MaxCPUsPerNode={}",
+  const auto most = [](uint32_t cpus) { return count_or_unlimited(cpus == 0 ? text::kUnlimited : cpus); };
+  block.put("MaxNodes={} MaxTime={} MinNodes={} LLN={} MaxCPUsPerNode={}",
             count_or_unlimited(partition.max_nodes()), text::format_minutes(partition.max_time_minutes()),
-            partition.min_nodes(),
-            count_or_unlimited(partition.max_cpus_per_node() == 0 ? text::kUnlimited
-                                                                  : partition.max_cpus_per_node()));
-  if (context.release >= kSlurm24) block.put(" MaxCPUsPerSocket=UNLIMITED");
+            partition.min_nodes(), yes_or_no(partition.least_loaded_node()),
+            most(partition.max_cpus_per_node()));
+  if (context.release >= kSlurm24) block.put(" MaxCPUsPerSocket={}", most(partition.max_cpus_per_socket()));
   block.end();
   block.put("Nodes={}", or_null(partition.nodes())).end();
   block

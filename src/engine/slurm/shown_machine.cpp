@@ -165,6 +165,9 @@ model::PartitionRecord partition_of(const ShownRecord& from) {
   partition.set_reservation_required(from.yes("ReqResv"));
   const uint32_t most_cpus = from.count("MaxCPUsPerNode");
   partition.set_max_cpus_per_node(most_cpus == text::kUnlimited ? 0 : most_cpus);
+  const uint32_t of_socket = from.count("MaxCPUsPerSocket");  // older releases name none: 0
+  partition.set_max_cpus_per_socket(of_socket == text::kUnlimited ? 0 : of_socket);
+  partition.set_least_loaded_node(from.yes("LLN"));
   partition.set_grace_time_seconds(from.count("GraceTime"));
   partition.set_preempt_mode(from.text("PreemptMode"));
   partition.set_qos(from.text("QoS"));

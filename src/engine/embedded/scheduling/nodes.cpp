@@ -345,6 +345,7 @@ Status Nodes::change_partition(const api::UpdatePartitionRequest& request,
   // Running jobs are counted by these rules too.
   const bool same_rules = present != nullptr && present->nodes() == next.nodes() &&
                           present->max_cpus_per_node() == next.max_cpus_per_node() &&
+                          present->max_cpus_per_socket() == next.max_cpus_per_socket() &&
                           present->exclusive_user() == next.exclusive_user() && present->qos() == next.qos();
   replace(next);
   keep(next);
