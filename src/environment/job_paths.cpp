@@ -25,7 +25,8 @@ JobPaths paths_of(const model::JobRecord& record) {
   const auto expand = [&](const std::string& pattern) -> std::string {
     if (pattern.empty()) return {};
     const std::string path = text::expand_file_pattern(pattern, values);
-    return path.empty() || path.front() == '/' ? path : spec.work_dir() + "/" + path;
+    if (path.empty() || path.front() == '/') return path;
+    return spec.work_dir() + (spec.work_dir().ends_with('/') ? "" : "/") + path;
   };
   const char* default_pattern = record.array_job_id() != 0 ? "slurm-%A_%a.out" : "slurm-%j.out";
   return {expand(spec.stdin_path()),

@@ -52,8 +52,8 @@ class Maker {
     request_.rules = rules_of(partition_, *id);
     request_.least_loaded = partition_.least_loaded_node();
     for (const auto step :
-         {&Maker::time_limit, &Maker::constraint, &Maker::node_names, &Maker::geometry, &Maker::gres,
-          &Maker::tasks, &Maker::nodes, &Maker::cpus, &Maker::memory, &Maker::licenses}) {
+         {&Maker::constraint, &Maker::node_names, &Maker::time_limit, &Maker::licenses, &Maker::geometry,
+          &Maker::gres, &Maker::tasks, &Maker::nodes, &Maker::cpus, &Maker::memory}) {
       if (auto done = (this->*step)(); !done) return failure(done.error());
     }
     const Status possible =

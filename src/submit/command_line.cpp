@@ -87,8 +87,13 @@ ReadOptions read_options(Command command, std::span<const std::string> arguments
 std::optional<Refusal> refuse_value(const Invocation& invocation, std::span<const Setting> settings) {
   JobRequest scratch;
   scratch.command = invocation.command;
+  // Slurm looks at these values when all options are read.
+  constexpr std::string_view kReadLater[] = {"array", "bbf",  "dependency", "gpus-per-node",
+                                             "gres",  "hint", "mail-user"};
   for (const Setting& setting : settings) {
-    if (setting.option->set == nullptr) continue;
+    const bool later =
+        std::find(std::begin(kReadLater), std::end(kReadLater), setting.option->name) != std::end(kReadLater);
+    if (setting.option->set == nullptr || later) continue;
     std::optional<std::string_view> value;
     if (setting.value) value = *setting.value;
     const Status fine = setting.option->set(Assignment{scratch, invocation, *setting.option, value});

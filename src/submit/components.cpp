@@ -119,6 +119,8 @@ std::vector<Setting> environment_settings(const Invocation& invocation,
       if (!value || (name == "SLURM_STEP_GRES" && !in_allocation)) continue;
       if (option.argument == ArgumentKind::kNone) {
         if (says_yes(*value)) out.push_back({&option, std::string(*value), Source::kEnvironment});
+      } else if (option.name == "get-user-env" && invocation.release >= kSlurm26) {
+        out.push_back({&option, std::nullopt, Source::kEnvironment});  // whatever it says
       } else if (option.name == "requeue" && *value != "expedite" && invocation.release < kSlurm26) {
         if (says_yes(*value)) out.push_back({&option, std::nullopt, Source::kEnvironment});
       } else if (!value->empty()) {

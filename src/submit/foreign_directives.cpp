@@ -166,7 +166,7 @@ Status Reader::pbs(char letter, std::string_view value) {
       std::string types;
       for (auto [mark, type] : {std::pair{'b', "BEGIN,"}, {'e', "END,"}, {'a', "FAIL,"}, {'n', "NONE,"}})
         if (value.find(mark) != std::string_view::npos) types += type;
-      if (!types.empty()) add("mail-type", std::string_view(types).substr(0, types.size() - 1));
+      add("mail-type", std::string_view(types).substr(0, types.size() - (types.empty() ? 0 : 1)));
       break;
     }
     case 'r':  // Slurm has no use for it
@@ -210,6 +210,11 @@ constexpr Dialect kDialects[] = {
     {"#BSUB", "c:e:J:m:M:n:o:q:W:x", &Reader::bsub},
 };
 
+// What getopt(3) says, and Slurm behind it.
+tl::unexpected<Error> unknown(std::string problem) {
+  return failure(std::move(problem) + "\nUnrecognized command line parameter ?", kFailureStatus);
+}
+
 Status read_line(const Dialect& dialect, const std::vector<std::string>& words, Reader& reader) {
   for (size_t i = 0; i < words.size(); ++i) {
     std::string_view word = words[i];
@@ -218,14 +223,15 @@ Status read_line(const Dialect& dialect, const std::vector<std::string>& words, 
     for (size_t at = 1; at < word.size(); ++at) {
       size_t known = word[at] == ':' ? std::string_view::npos : dialect.letters.find(word[at]);
       if (known == std::string_view::npos) {
-        return failure(std::string("invalid option -- '") + word[at] + "'", kFailureStatus);
+        return unknown(word[at] == '-' && at == 1 ? "unrecognized option '" + words[i] + "'"
+                                                  : std::string("invalid option -- '") + word[at] + "'");
       }
       bool takes_value = known + 1 < dialect.letters.size() && dialect.letters[known + 1] == ':';
       std::string_view value;
       if (takes_value) {
         value = word.substr(at + 1);
         if (value.empty() && i + 1 == words.size())
-          return failure(std::string("option requires an argument -- '") + word[at] + "'", kFailureStatus);
+          return unknown(std::string("option requires an argument -- '") + word[at] + "'");
         if (value.empty()) value = words[++i];
       }
       if (Status read = (reader.*dialect.read)(word[at], value); !read) return read;

@@ -50,8 +50,11 @@ TEST(ForeignDirectives, PbsLetters) {
   EXPECT_EQ(pbs("-d /tmp -w /usr"), "--chdir=/tmp --chdir=/usr");
   EXPECT_EQ(pbs("-W depend=afterok:3"), "--dependency=afterok:3");
   EXPECT_EQ(read_foreign_directives("#PBS -W umask=022\n")->umask, "022");
-  EXPECT_EQ(pbs("-P x"), "invalid option -- 'P'");
-  EXPECT_EQ(pbs("-l"), "option requires an argument -- 'l'");
+  const std::string behind = "\nUnrecognized command line parameter ?";
+  EXPECT_EQ(pbs("-P x"), "invalid option -- 'P'" + behind);
+  EXPECT_EQ(pbs("--long"), "unrecognized option '--long'" + behind);
+  EXPECT_EQ(pbs("-l"), "option requires an argument -- 'l'" + behind);
+  EXPECT_EQ(pbs("-m x"), "--mail-type=");
   EXPECT_EQ(pbs(""), "");
 }
 
@@ -60,7 +63,7 @@ TEST(ForeignDirectives, Bsub) {
   EXPECT_EQ(bsub("-n 4,8"), "--ntasks=8");
   EXPECT_EQ(bsub("-cwd /tmp -e e -o o"), "--chdir=/tmp --error=e --output=o");
   EXPECT_EQ(bsub("-M 2000 -W 90 -x -m n1"), "--mem-per-cpu=2 --time=90 --exclusive --nodelist=n1");
-  EXPECT_EQ(bsub("-R \"span[hosts=1]\""), "invalid option -- 'R'");
+  EXPECT_EQ(bsub("-R \"span[hosts=1]\""), "invalid option -- 'R'\nUnrecognized command line parameter ?");
   EXPECT_EQ(bsub("-oo x"), "Invalid argument: x");
 }
 

@@ -139,19 +139,24 @@ Status check_gpu_options(const model::JobSpec& spec, const Gpus& gpus, Geometry 
 }
 
 // All GPUs and GPUs for each node together determine the number of nodes.
-Status nodes_from_gpus(model::JobSpec& spec, const Gpus& gpus) {
+Status nodes_from_gpus(model::JobSpec& spec, const Gpus& gpus, int release) {
+  constexpr uint64_t kNoMost = 4294967294;
   if (gpus.total != 0 && gpus.each_node != 0) {
     if (gpus.total % gpus.each_node != 0) {
       return invalid_gres(
           "Failed to validate job spec, --gpus is not multiple of --gres=gpu/--gpus-per-node");
     }
     const uint64_t nodes = gpus.total / gpus.each_node;
-    if (spec.has_min_nodes() &&
-        (nodes < spec.min_nodes() || (spec.has_max_nodes() && nodes > spec.max_nodes()))) {
+    const uint64_t each = spec.ntasks_per_node();  // with the tasks they give the least number of nodes
+    const uint64_t least = spec.has_min_nodes() || each == 0 || release < kSlurm26
+                               ? spec.min_nodes()
+                               : (spec.ntasks() + each - 1) / each;
+    const uint64_t most = spec.has_max_nodes() ? spec.max_nodes() : kNoMost;
+    if (nodes < least || nodes > most) {
       return invalid_gres(
           "Failed to validate job spec. Based on --gpu and --gres=gpu/--gpus-per-node required nodes (" +
-          std::to_string(nodes) + ") doesn't fall between min_nodes (" + std::to_string(spec.min_nodes()) +
-          ") and max_nodes (" + std::to_string(spec.max_nodes()) + ") boundaries.");
+          std::to_string(nodes) + ") doesn't fall between min_nodes (" + std::to_string(least) +
+          ") and max_nodes (" + std::to_string(most) + ") boundaries.");
     }
     spec.set_min_nodes(static_cast<uint32_t>(std::min(nodes, kMaxTasks)));
     spec.set_max_nodes(spec.min_nodes());
@@ -197,7 +202,9 @@ Status tasks_from_tasks_per_gpu(model::JobSpec& spec, const Gpus& gpus, int rele
   if (gpus.total != 0) return set_tasks(spec, gpus.total * spec.ntasks_per_gpu());
   if (gpus.each_node != 0) return set_tasks(spec, nodes * gpus.each_node * spec.ntasks_per_gpu());
   if (spec.has_ntasks()) return {};
-  if (spec.has_min_nodes()) return set_tasks(spec, nodes * spec.ntasks_per_gpu());
+  const bool nodes_known = spec.has_max_nodes() && spec.min_nodes() == spec.max_nodes();
+  if (spec.has_min_nodes() && (nodes_known || release < kSlurm26))
+    return set_tasks(spec, nodes * spec.ntasks_per_gpu());
   return invalid_gres(
       "gres_job_state_validate: --ntasks-per-tres needs either a GRES GPU specification or a node/ntask "
       "specification");
@@ -209,7 +216,7 @@ Status from_gpus(model::JobSpec& spec, Geometry geometry) {
                   text::gpus_in(spec.gpus_per_task()), text::gpus_in(spec.gpus_per_socket())};
   if (Status done = check_gpu_options(spec, gpus, geometry); !done) return done;
   const uint64_t tasks = gpus.each_task != 0 ? tasks_before_gpus(spec, geometry.release) : 0;
-  if (Status done = nodes_from_gpus(spec, gpus); !done) return done;
+  if (Status done = nodes_from_gpus(spec, gpus, geometry.release); !done) return done;
   if (gpus.each_task != 0) return tasks_from_gpus_per_task(spec, gpus, tasks, geometry.release);
   if (spec.has_ntasks_per_gpu()) return tasks_from_tasks_per_gpu(spec, gpus, geometry.release);
   return {};
@@ -219,7 +226,9 @@ Status from_gpus(model::JobSpec& spec, Geometry geometry) {
 // -n, give one task each.
 Status from_geometry(model::JobSpec& spec, Geometry geometry) {
   const bool one_number = !spec.has_max_nodes() || spec.min_nodes() == spec.max_nodes();
-  if (spec.has_ntasks() || !one_number || !(spec.has_min_nodes() || geometry.at_once)) return {};
+  // Nodes that are named are counted.
+  const bool named = geometry.release >= kSlurm26 && !spec.node_list().empty();
+  if (spec.has_ntasks() || !one_number || !(spec.has_min_nodes() || geometry.at_once || named)) return {};
   const bool all = spec.has_sockets_per_node() && spec.has_cores_per_socket() && spec.has_threads_per_core();
   if (geometry.needs_all && !all) return {};
   uint64_t tasks = std::max(spec.min_nodes(), 1u);
@@ -228,11 +237,19 @@ Status from_geometry(model::JobSpec& spec, Geometry geometry) {
     if (factor > kMaxTasks / tasks) return refused("too many tasks: -B");
     tasks *= std::max<uint64_t>(factor, 1);
   }
-  return tasks == alone ? Status() : set_tasks(spec, tasks);
+  // A task for each node is what it has anyway; GPUs for each task want to know.
+  const bool by_task = spec.gpus_per_task_size() > 0 || spec.has_ntasks_per_gpu();
+  const bool by_hint = by_task && !spec.hint().empty() && spec.hint() != "multithread";
+  const bool is_asked =
+      spec.has_sockets_per_node() || spec.has_cores_per_socket() || spec.has_threads_per_core() || by_hint;
+  if (tasks == alone && !(geometry.release >= kSlurm26 && is_asked)) return {};
+  return set_tasks(spec, tasks);
 }
 
-void from_hint(model::JobSpec& spec) {
+void from_hint(model::JobSpec& spec, int release) {
   if (spec.hint().empty() || spec.hint() == "multithread") return;
+  // Sockets or cores that are asked for say more than the hint.
+  if (release >= kSlurm26 && (spec.has_sockets_per_node() || spec.has_cores_per_socket())) return;
   if (!spec.has_threads_per_core()) spec.set_threads_per_core(1);
   if (spec.hint() == "memory_bound" && !spec.has_cores_per_socket()) spec.set_cores_per_socket(1);
 }
@@ -297,11 +314,11 @@ Status imply_amounts(model::JobSpec& spec, Geometry geometry) {
   }
   if (Status done = check_exclusions(spec, geometry); !done) return done;
   if (Status done = check_batch_features(spec, geometry.release); !done) return done;
-  if (Status done = check_gres_types(spec); !done) return done;
   if (Status done = from_node_list(spec, geometry.release); !done) return done;
   if (Status done = from_geometry(spec, geometry); !done) return done;
   if (Status done = from_gpus(spec, geometry); !done) return done;
-  from_hint(spec);
+  if (Status done = check_gres_types(spec); !done) return done;
+  from_hint(spec, geometry.release);
   return {};
 }
 

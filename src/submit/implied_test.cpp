@@ -137,6 +137,31 @@ TEST(Implied, Hints) {
   EXPECT_EQ(spec.threads_per_core() * 10 + spec.cores_per_socket(), 21u);
 }
 
+TEST(Implied, SocketsAndCoresSayMoreThanAHint) {
+  model::JobSpec spec;
+  spec.set_hint("memory_bound");
+  spec.set_sockets_per_node(2);
+  ASSERT_TRUE(imply_amounts(spec, {.release = kSlurm26}));
+  EXPECT_FALSE(spec.has_threads_per_core() || spec.has_cores_per_socket());
+}
+
+TEST(Implied, ARangeOfNodesDoesNotCountGpus) {
+  model::JobSpec spec;
+  spec.set_min_nodes(1);
+  spec.set_max_nodes(4);
+  spec.set_ntasks_per_gpu(2);
+  EXPECT_FALSE(imply_amounts(spec, {.release = kSlurm26}));  // of how many GPUs?
+}
+
+TEST(Implied, ThreadsOfNamedNodesAreTasks) {
+  model::JobSpec spec;
+  spec.set_node_list("n1");
+  spec.set_threads_per_core(1);
+  add(spec.mutable_gpus_per_task(), 1);
+  ASSERT_TRUE(imply_amounts(spec, {.release = kSlurm26}));
+  EXPECT_EQ(spec.ntasks(), 1u);
+}
+
 TEST(Implied, ArbitraryNeedsHosts) {
   model::JobSpec spec;
   spec.set_distribution("arbitrary");

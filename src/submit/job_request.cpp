@@ -171,6 +171,10 @@ std::optional<Refusal> check_amounts_by_task(const Invocation& invocation, JobRe
                       " please use one or the other",
                   1);
   };
+  if (request.spec.has_ntasks_per_gpu())
+    return refuse(
+        invocation,
+        "fatal: --tres-per-task is mutually exclusive with --ntasks-per-gpu and SLURM_NTASKS_PER_GPU", 1);
   const std::string& amounts = request.spec.tres_per_task();
   if (is_asked("cpus-per-task") && amounts.find("cpu") != std::string::npos)
     return both("cpu", "cpus-per-task");
@@ -334,8 +338,11 @@ Refusal refuse(const Invocation& invocation, std::string_view message, int exit_
       continue;
     }
     out.text.append(command_name(invocation.command)).append(": ");
-    // "fatal: ..." is a line of its own kind.
-    if (!line.starts_with("fatal: ")) out.text.append("error: ");
+    // "fatal: ..." is a line of its own kind, and so is what getopt(3) says.
+    const bool of_getopt = line.starts_with("invalid option -- '") ||
+                           line.starts_with("unrecognized option '") ||
+                           line.starts_with("option requires an argument -- '");
+    if (!line.starts_with("fatal: ") && !of_getopt) out.text.append("error: ");
     out.text.append(line).append("\n");
   }
   if (auto value = invocation.variable("SLURM_EXIT_ERROR")) {
@@ -355,6 +362,33 @@ Refusal refuse_option(const Invocation& invocation, std::string_view problem) {
 
 namespace {
 
+// Options of which Slurm only keeps the text while it reads them: of several in a row, the last is checked.
+constexpr std::string_view kCheckedLast[] = {"array",         "dependency", "gpus",           "gpus-per-node",
+                                             "gpus-per-task", "hint",       "gpus-per-socket"};
+
+bool is_overridden(const std::vector<Setting>& settings, const Setting& setting) {
+  if (std::find(std::begin(kCheckedLast), std::end(kCheckedLast), setting.option->name) ==
+      std::end(kCheckedLast))
+    return false;
+  return std::any_of(settings.begin() + (&setting - settings.data()) + 1, settings.end(),
+                     [&](const Setting& later) { return later.option == setting.option; });
+}
+
+// What Slurm has said by the time it refuses.
+Refusal after_notes(const Invocation& invocation, const JobRequest& request, Refusal refusal) {
+  // These contradict each other before one of them is ignored.
+  const bool both_specs = refusal.text.find("--thred-spec") != std::string::npos ||
+                          refusal.text.find("Both --core-spec") != std::string::npos;
+  if (both_specs) return refusal;
+  std::string before;
+  for (const std::string& note : request.notes) {
+    if (note.starts_with("warning: can't run ") || note.starts_with("error: Ignoring "))
+      before.append(command_name(invocation.command)).append(": ").append(note).append("\n");
+  }
+  refusal.text.insert(0, before);
+  return refusal;
+}
+
 // Puts the settings of one component into `request`, checks them and fills in what follows.
 std::optional<Refusal> build(const Invocation& invocation, const std::vector<Setting>& settings,
                              JobRequest& request) {
@@ -368,6 +402,7 @@ std::optional<Refusal> build(const Invocation& invocation, const std::vector<Set
   }
   for (const Setting& setting : settings) {
     if (memory != nullptr && is_memory_option(setting) && setting.source != memory->source) continue;
+    if (is_overridden(settings, setting)) continue;
     if (auto refusal = apply(invocation, setting, request)) return refusal;
   }
   settle_hint(settings, request);
@@ -449,7 +484,8 @@ Outcome<JobRequest> make_job_request(const Invocation& invocation, const Command
   std::vector<std::string> defined;
   for (const std::vector<Setting>& settings : components->settings) {
     JobRequest request = *empty;
-    if (auto refusal = build(invocation, settings, request)) return tl::unexpected(std::move(*refusal));
+    if (auto refusal = build(invocation, settings, request))
+      return tl::unexpected(after_notes(invocation, request, std::move(*refusal)));
     name_job(command_line, script, request);
     const auto lines = settle_verbosity(invocation, command_line, settings, request);
     if (!lines) return tl::unexpected(lines.error());

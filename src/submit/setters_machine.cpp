@@ -359,8 +359,10 @@ Status reserved_for_system(const Assignment& to) {
         kFailureStatus);
   }
   std::string name = to.option.name == "core-spec" ? "-S" : "--" + std::string(to.option.name);
-  to.request.notes.push_back("error: Ignoring " + name +
-                             " since it's not allowed by configuration (AllowSpecResourcesUsage = No)");
+  std::string note =
+      "error: Ignoring " + name + " since it's not allowed by configuration (AllowSpecResourcesUsage = No)";
+  const auto& notes = to.request.notes;
+  if (std::find(notes.begin(), notes.end(), note) == notes.end()) to.request.notes.push_back(std::move(note));
   return {};
 }
 

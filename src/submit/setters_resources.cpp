@@ -297,6 +297,10 @@ Status extra_node_info(const Assignment& to) {
     if (!value || *value == 0) return not_numeric(parts[i], std::string(kPlaces[i]) + " arg of -B");
     values[i] = static_cast<uint32_t>(*value);
   }
+  // It says all three: what it leaves out is not asked for any more.
+  to.request.spec.clear_sockets_per_node();
+  to.request.spec.clear_cores_per_socket();
+  to.request.spec.clear_threads_per_core();
   if (values[0] != 0) to.request.spec.set_sockets_per_node(values[0]);
   if (values[1] != 0) to.request.spec.set_cores_per_socket(values[1]);
   if (values[2] != 0) to.request.spec.set_threads_per_core(values[2]);

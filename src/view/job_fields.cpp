@@ -171,12 +171,22 @@ void exit_code(const JobLine& line, const Context& context, std::string& out) {
   status(line.job->exit_code(), context, out);
 }
 void num_nodes(const JobLine& line, const Context& context, std::string& out) {
-  append_number(out, least_nodes(*line.job, context.release));
+  const JobRecord& job = *line.job;
+  uint32_t nodes = least_nodes(job, context.release);
+  // Of a waiting job squeue counts those over which its tasks would be spread, whatever --nodes says.
+  const bool by_gpus = !job.spec().has_min_nodes() && job.spec().gpus_per_task_size() > 0 &&
+                       job.spec().gres_per_node_size() > 0;
+  const uint32_t each = by_gpus ? 0 : job.spec().ntasks_per_node();
+  if (context.release >= kSlurm24 && job.state() == model::JOB_PENDING && each != 0)
+    nodes = std::max(nodes, (job.num_tasks() + each - 1) / each);
+  append_number(out, nodes);
 }
 void max_nodes(const JobLine& line, const Context& context, std::string& out) {
   const JobSpec& spec = line.job->spec();
   const uint32_t most = line.job->state() == model::JOB_PENDING ? most_nodes(*line.job, context.release) : 0;
-  append_number(out, spec.has_max_nodes() ? spec.max_nodes() : std::max(most, line.job->num_nodes()));
+  const bool waits = line.job->state() == model::JOB_PENDING;
+  append_number(out,
+                spec.has_max_nodes() && !waits ? spec.max_nodes() : std::max(most, line.job->num_nodes()));
 }
 void min_cpus(const JobLine& line, const Context&, std::string& out) {
   append_number(out, min_cpus_per_node(line.job->spec()));
@@ -398,7 +408,9 @@ void time_used(const JobLine& line, const Context& context, std::string& out) {
   append_elapsed(out, elapsed_seconds(*line.job, context.now));
 }
 void tres_alloc(const JobLine& line, const Context& context, std::string& out) {
-  append_tres(out, tres_of(*line.job), text::TresOrder::kById, context);
+  const bool waits = line.job->state() == model::JOB_PENDING;
+  append_tres(out, waits ? requested_tres_of(*line.job) : tres_of(*line.job), text::TresOrder::kById,
+              context);
 }
 void user_name(const JobLine& line, const Context&, std::string& out) {
   if (line.job->user_name().empty()) {

@@ -228,7 +228,13 @@ uint32_t least_nodes(const model::JobRecord& job, int release) {
 uint32_t most_nodes(const model::JobRecord& job, int release) {
   const model::JobSpec& spec = job.spec();
   const uint32_t least = job.num_nodes();
-  if (spec.has_max_nodes()) return std::max(least, spec.max_nodes());
+  if (spec.has_max_nodes()) {
+    // Each node has one of the job's GPUs.
+    uint32_t gpus = 0;
+    for (const model::Gres& gres : spec.gpus()) gpus += gres.count();
+    const bool bounded = release >= kSlurm24 && gpus != 0;
+    return std::max(least, bounded ? std::min(gpus, spec.max_nodes()) : spec.max_nodes());
+  }
   if (spec.spread_job() && spec.has_ntasks()) return std::max(least, job.num_tasks());
   if (release < kSlurm24) return 0;
   const bool by_cpus = spec.cpus_per_task() > 1 || (spec.has_cpus_per_gpu() && spec.gpus_per_task_size() > 0);
@@ -263,6 +269,7 @@ void append_command(std::string& out, const model::JobSpec& spec) {
     return;
   }
   out += spec.command();
+  if (spoken_release() >= kSlurm24) return;  // they name the script alone
   for (int i = 1; i < spec.arguments_size(); ++i) {
     out += ' ';
     out += spec.arguments(i);
@@ -349,6 +356,12 @@ text::TresAmounts tres_of(const model::JobRecord& job) {
 text::TresAmounts requested_tres_of(const model::JobRecord& job) {
   const model::JobSpec& spec = job.spec();
   text::TresAmounts amounts = tres_of(job);
+  // Those that so many CPUs need are not asked for.
+  if (job.state() == model::JOB_PENDING && spec.has_min_nodes())
+    amounts.nodes = std::min<uint64_t>(amounts.nodes, std::max(1U, spec.min_nodes()));
+  else if (job.state() == model::JOB_PENDING && spec.constraint().find('*') == std::string::npos &&
+           (!spec.has_ntasks_per_node() || (spec.gpus_per_task_size() > 0 && spec.gres_per_node_size() > 0)))
+    amounts.nodes = 1;
   if (!spec.exclusive() || job.nodes().empty()) return amounts;
   // It has whole nodes, and has asked for less.
   const uint64_t nodes = std::max(1U, job.num_nodes());

@@ -182,7 +182,8 @@ void put_placement(view::Block& block, const JobRecord& job, const view::Display
            number_or(spec.has_threads_per_core(), spec.threads_per_core(), "*"))
       .end();
   std::string tres;
-  view::append_tres(tres, view::tres_of(job), text::TresOrder::kById, context);
+  view::append_tres(tres, waits ? view::requested_tres_of(job) : view::tres_of(job), text::TresOrder::kById,
+                    context);
   if (context.release < kSlurm24) {
     block.put("TRES={}", tres).end();
   } else {
@@ -216,6 +217,7 @@ void put_placement(view::Block& block, const JobRecord& job, const view::Display
       .put("Features={} DelayBoot={}", or_null(spec.constraint()),
            text::format_seconds(int64_t{60} * spec.delay_boot_minutes()))
       .end();
+  if (!spec.cluster_features().empty()) block.put("ClusterFeatures={}", spec.cluster_features()).end();
   if (!spec.prefer().empty()) block.put("Prefer={}", spec.prefer()).end();
   if (!spec.reservation().empty()) block.put("Reservation={}", spec.reservation()).end();
   block.put("OverSubscribe={} ", view::sharing_text(spec, context.release));

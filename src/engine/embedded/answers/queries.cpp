@@ -47,38 +47,47 @@ void add_times(JobRecord& record, int64_t begin_time, int64_t now) {
   }
 }
 
-void add_counts(JobRecord& record, const BriefSpec& spec, const sched::Request* request,
-                const sched::LayoutPartition* partition) {
+// Returns the number of nodes that the job asks for itself; it may need more for so many CPUs.
+uint32_t add_counts(JobRecord& record, const BriefSpec& spec, const sched::Request* request,
+                    const sched::LayoutPartition* partition) {
   uint32_t nodes = request ? request->min_nodes : std::max(1u, spec.min_nodes);
   const uint32_t tasks = request && request->tasks != 0 ? request->tasks
                          : spec.ntasks != 0             ? spec.ntasks
                                                         : nodes * std::max(1u, spec.ntasks_per_node);
   // The tasks that were asked for, also those that its GPUs do not take.
   const uint32_t all_cpus = std::max(tasks, spec.ntasks) * std::max(1u, spec.cpus_per_task);
-  const uint32_t cpus = std::max(spec.overcommit ? nodes : all_cpus,  // tasks share CPUs
-                                 nodes * std::max(1u, spec.min_cpus));
-  if (spec.min_nodes == 0 && spec.ntasks_per_node != 0)
-    nodes = std::max(nodes, (tasks + spec.ntasks_per_node - 1) / spec.ntasks_per_node);
+  const uint32_t cpus = spec.overcommit ? nodes : all_cpus;  // tasks share CPUs
+  uint32_t spread = 0;
+  if (spec.ntasks_per_node != 0) spread = (tasks + spec.ntasks_per_node - 1) / spec.ntasks_per_node;
+  if (spec.min_nodes == 0) nodes = std::max(nodes, spread);
+  const uint32_t asked = nodes;
+  const bool one_number = spec.min_nodes != 0 && spec.max_nodes <= spec.min_nodes;
+  if (spec.max_nodes > spec.min_nodes && spec.min_nodes != 0)
+    nodes = std::max(nodes, std::min(spread, spec.max_nodes));
   // At least as many nodes as this number of CPUs needs, where tasks can be on several.
-  if (spec.ntasks > 1 && (spec.min_nodes == 0 || spec.max_nodes > spec.min_nodes) && partition != nullptr &&
-      partition->most_cpus != 0) {
-    nodes = std::max(nodes, (all_cpus + partition->most_cpus - 1) / partition->most_cpus);
-    if (spec.max_nodes != 0) nodes = std::min(nodes, spec.max_nodes);
+  const bool grows =
+      !one_number || (spoken_release() >= kSlurm24 && spec.cpus_per_task <= 1 && spec.ntasks_per_node == 0);
+  if (spec.ntasks > 1 && grows && partition != nullptr && partition->most_cpus != 0) {
+    const uint32_t needed = (all_cpus + partition->most_cpus - 1) / partition->most_cpus;
+    const bool bounded = spec.max_nodes != 0 && !one_number;
+    nodes = std::max(nodes, bounded ? std::min(needed, spec.max_nodes) : needed);
   }
   record.set_num_nodes(nodes);
   record.set_num_tasks(tasks);
   record.set_num_cpus(cpus);
+  return asked;
 }
 
 }  // namespace
 
 void add_request(JobRecord& record, const sched::Request* request, const sched::LayoutPartition* partition) {
-  add_counts(record, BriefSpec::of(record.spec()), request, partition);
+  const uint32_t nodes = add_counts(record, BriefSpec::of(record.spec()), request, partition);
   const JobSpec& spec = record.spec();
   // Of several numbers of nodes none is known before it starts.
-  if (spec.node_counts_size() > 1 && !spec.has_ntasks() && !spec.has_ntasks_per_node())
+  const bool is_range = spec.has_max_nodes() && spec.max_nodes() > spec.min_nodes();
+  if ((spec.node_counts_size() > 1 || is_range) && !spec.has_ntasks() && !spec.has_ntasks_per_node())
     record.set_num_cpus(std::max(1u, spec.cpus_per_task()));
-  const uint32_t nodes = record.num_nodes(), tasks = record.num_tasks();
+  const uint32_t tasks = record.num_tasks();
   if (spec.has_mem_per_node_mib()) record.set_memory_mib(spec.mem_per_node_mib() * nodes);
   if (spec.has_mem_per_cpu_mib()) record.set_memory_mib(spec.mem_per_cpu_mib() * record.num_cpus());
   const bool all_memory = (spec.has_mem_per_node_mib() && spec.mem_per_node_mib() == 0) ||
@@ -184,6 +193,11 @@ void Queries::complete(JobRecord& record, const Job* job, bool with_paths) {
   record.set_qos(spec.qos());
   if (record.nodes_size() == 0) {
     add_request(record, job == nullptr ? nullptr : core_.world->request_of(*job), partition_of(record));
+    // More processors for its memory (MaxMemPerCPU) are asked for; those of --mincpus do not count yet.
+    const PartitionRecord* first =
+        core_.nodes->find_partition(record.partition().substr(0, record.partition().find(',')));
+    if (first != nullptr && first->max_mem_per_cpu_mib() != 0 && spec.has_mem_per_node_mib())
+      record.set_num_cpus(std::max(record.num_cpus(), std::max(1u, spec.min_nodes()) * spec.min_cpus()));
     if (const auto* weights =
             core_.nodes->billing_weights(record.partition().substr(0, record.partition().find(',')))) {
       double billing = 0;
@@ -209,6 +223,12 @@ void Queries::complete(JobRecord& record, const Job* job, bool with_paths) {
     record.set_stdin_path(paths.in.empty() ? "/dev/null" : paths.in);
     record.set_stdout_path(paths.out);
     record.set_stderr_path(paths.error.empty() ? paths.out : paths.error);
+  }
+  // Of several partitions none has given its longest limit yet.
+  if (const size_t comma = record.partition().find(',');
+      record.state() == JOB_PENDING && !spec.has_time_limit_minutes() && comma != std::string::npos) {
+    const PartitionRecord* first = core_.nodes->find_partition(record.partition().substr(0, comma));
+    if (first != nullptr && first->default_time_minutes() == 0) record.set_time_limit_minutes(kUnlimited);
   }
   add_times(record, record.spec().begin_time(), core_.now());
   // Every pass looks at what waits; at what runs, the one that started it.

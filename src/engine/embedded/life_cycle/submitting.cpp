@@ -22,10 +22,13 @@
 #include "engine/embedded/watching/mail.h"
 #include "model/error.h"
 #include "model/nobody.h"
+#include "sched/constraint.h"
+#include "sched/machine.h"
 #include "store/job_row.h"
 #include "store/store.h"
 #include "submit/text_limits.h"
 #include "text/duration.h"
+#include "text/hostlist.h"
 #include "text/mail_address.h"
 #include "text/number.h"
 
@@ -134,6 +137,41 @@ Status Submitting::check_times(const JobSpec& spec) const {
   return {};
 }
 
+// Whether there are the features and nodes that it names; and whether it is a bearable array.
+Status Submitting::check_names(const JobSpec& spec) const {
+  const sched::MachineLayout& layout = core_.world->machine().layout();
+  if (!spec.constraint().empty()) {
+    const auto features = sched::parse_constraint(spec.constraint(), layout);
+    if (!features) return failure(features.error());
+  }
+  if (const Status bearable = check_array(spec); !bearable) return bearable;
+  if (spec.node_list().empty()) return {};
+  const auto names = text::expand_hostlist(spec.node_list());
+  if (!names) return {};  // told where the request is made
+  for (const std::string& name : *names)
+    if (!layout.find_node(name)) return failure("--nodelist: there is no node " + name, kInvalidNodeName);
+  return {};
+}
+
+// A job that is larger than a whole partition, and has another mistake besides, is told its size.
+Status Submitting::check_sizes(const JobSpec& spec) const {
+  if (core_.config.part_limits != config::PartLimits::kAll) return {};
+  JobSpec plain = spec;  // with nothing else that could be wrong
+  plain.clear_time_limit_minutes();
+  plain.clear_time_min_minutes();
+  plain.clear_deadline();
+  plain.clear_licenses();
+  for (const std::string& name :
+       make_submission(0, spec, core_.nodes->default_partition().name()).partitions) {
+    if (!core_.nodes->is_larger_than(spec, name)) continue;
+    const auto request = core_.scheduling->request_for(plain, name, 0);
+    if (request) continue;
+    const int code = request.error().code;
+    if (code == kTooManyCpus || code == kInvalidNodeCount) return failure(request.error());
+  }
+  return {};
+}
+
 Status Submitting::check_array(const JobSpec& spec) const {
   const auto& ranges = spec.array().ranges();
   if (ranges.empty()) return {};
@@ -184,20 +222,25 @@ Status Submitting::check(JobSpec& spec, uint32_t uid, Charges& charges) const {
   if (const Status harmless = text::check_mail_user(spec.mail_user()); !harmless)
     return failure(harmless.error().message, kNotSupported);
   core_.mail->complete_address(spec, uid);
-  if (const Status possible = check_times(spec); !possible) return possible;
   if (const Status admitted = core_.rights->admits(uid, spec); !admitted) return admitted;
+  // The order of these checks is Slurm's: of several mistakes it tells the first.
+  if (const Status known = check_names(spec); !known) return known;
   // What is wrong with its account is told where it is charged.
   JobSpec named = spec;
   const bool charged = core_.accounts->choose(named, uid).has_value();
-  if (const Status admitted = core_.reservations->admits(charged ? named : spec, uid); !admitted)
+  const JobSpec charged_spec = charged ? named : spec;
+  if (const Status admitted = core_.nodes->choose_partitions(spec, uid, charged_spec); !admitted)
     return admitted;
-  if (const Status room = core_.reservations->has_room(spec); !room) return room;
-  if (const Status bearable = check_array(spec); !bearable) return bearable;
-  if (const Status admitted = core_.nodes->choose_partitions(spec, uid, charged ? named : spec); !admitted)
-    return admitted;
+  if (const Status fits = check_sizes(spec); !fits) return fits;
+  if (const Status possible = check_times(spec); !possible) return possible;
   take_gpu_defaults(spec, core_.nodes->find_partition(first_of(spec.partition())));
   std::string partitions;
-  if (const Status possible = core_.scheduling->check(spec, partitions); possible) {
+  const Status possible = core_.scheduling->check(spec, partitions);
+  if (!possible && possible.error().code != kNodeConfigUnavailable && !may_wait(spec, possible.error()))
+    return possible;
+  if (const Status admitted = core_.reservations->admits(charged_spec, uid); !admitted) return admitted;
+  if (const Status room = core_.reservations->has_room(spec); !room) return room;
+  if (possible) {
     // With NO it waits for all of its list.
     if (core_.config.part_limits != config::PartLimits::kNo) spec.set_partition(partitions);
   } else if (!may_wait(spec, possible.error())) {

@@ -55,6 +55,8 @@ class Submitting {
   Status check(model::JobSpec& spec, uint32_t uid, Charges& charges) const;
   Status check_times(const model::JobSpec& spec) const;
   Status check_array(const model::JobSpec& spec) const;
+  Status check_names(const model::JobSpec& spec) const;
+  Status check_sizes(const model::JobSpec& spec) const;
   Result<Accounts::Charge> charge_for(model::JobSpec& spec, const std::string& partition, uint32_t uid) const;
   // A submission that passed the checks, with the charges of each component.
   struct Checked {

@@ -58,6 +58,7 @@ Status Scheduling::check(const model::JobSpec& spec, std::string& partitions) co
   if (names.size() > kMaxChoicesOfJob) {
     return failure("more than 255 partitions", model::kInvalidPartitionName);
   }
+  const bool all_must_fit = core_.config.part_limits == config::PartLimits::kAll;
   std::string possible;
   Error first_error;
   for (const std::string& name : names) {
@@ -66,11 +67,14 @@ Status Scheduling::check(const model::JobSpec& spec, std::string& partitions) co
       possible += (possible.empty() ? "" : ",") + name;
     } else {
       if (request.error().code == model::kInvalidPartitionName) return failure(request.error());
-      if (core_.config.part_limits == config::PartLimits::kAll) return failure(request.error());
-      if (first_error.message.empty()) first_error = request.error();
+      // Limits of any partition are told before what its nodes lack.
+      const bool is_first = first_error.message.empty();
+      if (is_first || (first_error.code == model::kNodeConfigUnavailable && all_must_fit))
+        first_error = request.error();
     }
   }
-  if (possible.empty()) return failure(first_error);
+  const bool refused = !first_error.message.empty() && all_must_fit;
+  if (possible.empty() || refused) return failure(first_error);
   partitions = possible;
   return {};
 }
