@@ -145,7 +145,8 @@ TEST(Configuration, NamesFileLineAndKeyOfAMistake) {
   EXPECT_NE(problem("node = 3").find("[[node]]"), std::string::npos);
   EXPECT_EQ(problem("this is not toml").rfind("minke.toml:1: ", 0), 0u);
   EXPECT_NE(problem("[[node]]\nname = \"a\"\ngpus = \"513\"\n").find("512"), std::string::npos);
-  EXPECT_NE(problem("[[node]]\nname = \"a\"\ngres = \"nic:513\"\n").find("512 nic"), std::string::npos);
+  EXPECT_NE(problem("[[node]]\nname = \"a\"\ngres = \"nic:1073741825\"\n").find("1073741824 nic"),
+            std::string::npos);
   EXPECT_NE(problem("[[node]]\nname = \"a\"\ngres = \"gpu:1\"\n").find("gpus"), std::string::npos);
 }
 

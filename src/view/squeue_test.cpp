@@ -162,9 +162,8 @@ TEST_F(Squeue, PrintsAllFields) {
 }
 
 TEST_F(Squeue, FieldsOfAMultiNodeGpuJob) {
-  EXPECT_EQ(
-      one(23, "%b|%c|%m|%o|%k|%L|%e|%B"),
-      "gres:gpu:a100:1|2|1G|/tmp/realslurm/w/train.sh a1 b c|a comment|1:56:47|2026-11-21T02:26:43|n1\n");
+  EXPECT_EQ(one(23, "%b|%c|%m|%o|%k|%L|%e|%B"),
+            "gres:gpu:a100:1|2|1G|/tmp/realslurm/w/train.sh|a comment|1:56:47|2026-11-21T02:26:43|n1\n");
 }
 
 TEST_F(Squeue, NarrowRightJustifiedColumnsCutOnlySomeFields) {
