@@ -228,7 +228,7 @@ Status Submitting::check(JobSpec& spec, uint32_t uid, Charges& charges) const {
   // What is wrong with its account is told where it is charged.
   JobSpec named = spec;
   const bool charged = core_.accounts->choose(named, uid).has_value();
-  const JobSpec charged_spec = charged ? named : spec;
+  const JobSpec& charged_spec = charged ? named : spec;
   if (const Status admitted = core_.nodes->choose_partitions(spec, uid, charged_spec); !admitted)
     return admitted;
   if (const Status fits = check_sizes(spec); !fits) return fits;
