@@ -331,7 +331,7 @@ def test_slurmrestd_s_clients_submit(cluster, portal):
         "flags": ["SPREAD_JOB"], "cpus_per_tres": "gres/gpu:2", "tres_per_job": "gres/gpu:1", "profile": ["TASK"], "network": "ib"}})
     assert not held["warnings"]
     shown, = json.loads(cluster.run("squeue", "--json", "-j", held["job_id"], check=0).stdout)["jobs"]
-    assert (shown["max_nodes"]["number"], shown["cpus_per_tres"], shown["profile"], shown["network"]) == (2, "gres/gpu:2", ["TASK"], "ib")
+    assert (shown["max_nodes"]["number"], shown["cpus_per_tres"], shown["profile"], shown["network"]) == (1, "gres/gpu:2", ["TASK"], "ib")
     assert "SPREAD_JOB" in shown["flags"] and shown["hold"]
     for part, number in ({"partition": "nosuch"}, 2000), ({"current_working_directory": None}, 0):
         refused = portal.program("/slurm/v0.0.45/job/submit", "POST", {"script": script, "job": body["job"] | part}, status=422 if number else 200)

@@ -177,7 +177,7 @@ void num_nodes(const JobLine& line, const Context& context, std::string& out) {
   const bool by_gpus = !job.spec().has_min_nodes() && job.spec().gpus_per_task_size() > 0 &&
                        job.spec().gres_per_node_size() > 0;
   const uint32_t each = by_gpus ? 0 : job.spec().ntasks_per_node();
-  if (context.release >= kSlurm24 && job.state() == model::JOB_PENDING && each != 0)
+  if (job.state() == model::JOB_PENDING && each != 0)
     nodes = std::max(nodes, (job.num_tasks() + each - 1) / each);
   append_number(out, nodes);
 }

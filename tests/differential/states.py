@@ -19,7 +19,7 @@ JOBS = {
     "node-fail": "-w n4 --no-requeue --wrap='sleep 300'",
     "array": "-a 1,3-4%1 -w n5 --wrap='sleep 300'",
     "held": "--hold --comment=mine -J 'a name' --wrap=true",
-    "asks": "-b 2035-01-02T10:00 -n 2 -p main,short --cpu-freq=low-high:performance --profile=task --mail-type=ALL,TIME_LIMIT_80 "
+    "asks": "-b 2035-01-02T10:00 -n 2 -p main --cpu-freq=low-high:performance --profile=task --mail-type=ALL,TIME_LIMIT_80 "
             "--gres=gpu:1 --gres-flags=enforce-binding --gpu-freq=high --wrap=true",
     "by-nodes": "-b 2035-01-02T10:00 -N 1 --ntasks-per-node=2 --oversubscribe --wrap=true",
     "begin": "-b 2035-01-01T10:00 --wrap=true",

@@ -56,7 +56,8 @@ uint32_t add_counts(JobRecord& record, const BriefSpec& spec, const sched::Reque
                                                         : nodes * std::max(1u, spec.ntasks_per_node);
   // The tasks that were asked for, also those that its GPUs do not take.
   const uint32_t all_cpus = std::max(tasks, spec.ntasks) * std::max(1u, spec.cpus_per_task);
-  const uint32_t cpus = spec.overcommit ? nodes : all_cpus;  // tasks share CPUs
+  const uint32_t cpus = std::max(spec.overcommit ? nodes : all_cpus,  // tasks share CPUs
+                                 nodes * std::max(1u, spec.min_cpus));
   uint32_t spread = 0;
   if (spec.ntasks_per_node != 0) spread = (tasks + spec.ntasks_per_node - 1) / spec.ntasks_per_node;
   if (spec.min_nodes == 0) nodes = std::max(nodes, spread);
@@ -193,11 +194,6 @@ void Queries::complete(JobRecord& record, const Job* job, bool with_paths) {
   record.set_qos(spec.qos());
   if (record.nodes_size() == 0) {
     add_request(record, job == nullptr ? nullptr : core_.world->request_of(*job), partition_of(record));
-    // More processors for its memory (MaxMemPerCPU) are asked for; those of --mincpus do not count yet.
-    const PartitionRecord* first =
-        core_.nodes->find_partition(record.partition().substr(0, record.partition().find(',')));
-    if (first != nullptr && first->max_mem_per_cpu_mib() != 0 && spec.has_mem_per_node_mib())
-      record.set_num_cpus(std::max(record.num_cpus(), std::max(1u, spec.min_nodes()) * spec.min_cpus()));
     if (const auto* weights =
             core_.nodes->billing_weights(record.partition().substr(0, record.partition().find(',')))) {
       double billing = 0;
