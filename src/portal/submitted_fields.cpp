@@ -283,7 +283,7 @@ void add_composed(const Json& job, std::vector<std::string>& options, std::vecto
   add_sharing(job, options);
   add_signal(job, options);
   add_flags(job, options, warnings);
-  for (std::string word : words_of(job, "open_mode"))
+  for (const std::string& word : words_of(job, "open_mode"))
     options.push_back("--open-mode=" + text::lower_case(word));
   if (const auto requeue = job.find("requeue"); requeue != job.end() && requeue->is_boolean())
     options.emplace_back(requeue->get<bool>() ? "--requeue" : "--no-requeue");
