@@ -2,7 +2,6 @@
 #include <cstdio>
 #include <ctime>
 #include <iostream>
-#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -19,6 +18,7 @@
 #include "model/job_terms.pb.h"
 #include "text/gres_count.h"
 #include "view/output.h"
+#include "view/reservation_text.h"
 #include "view/sreport.h"
 
 namespace minke::cli {
@@ -75,15 +75,10 @@ Result<view::ClusterSize> cluster_size(engine::Engine& cluster) {
 Status add_reservations(engine::Engine& cluster, view::Tally& tally) {
   const auto nodes = engine::fetch_nodes(cluster);
   if (!nodes) return failure(nodes.error());
-  std::map<std::string, uint64_t> cpus_of;
-  for (const model::NodeRecord* node : nodes->records) cpus_of[node->name()] = node->cpus();
   const auto answer = cluster.reservations();
   if (!answer) return failure(answer.error());
-  for (const model::ReservationRecord& one : answer->reservations()) {
-    uint64_t cpus = 0;
-    for (const auto& share : one.shares()) cpus += share.cpus() == 0 ? cpus_of[share.node()] : share.cpus();
-    tally.add(one, cpus);
-  }
+  for (const model::ReservationRecord& one : answer->reservations())
+    tally.add(one, view::reservation_cpus(one, nodes->records));
   return {};
 }
 

@@ -1,7 +1,6 @@
 // Submitting over HTTP: /api/v1 with sbatch's own options, and slurmrestd's job/submit, whose fields are
 // turned into those options by a table.
 #include <algorithm>
-#include <array>
 #include <cerrno>
 
 #include "api/actions.pb.h"
@@ -17,7 +16,6 @@
 #include "portal/submission.h"
 #include "portal/submitted_fields.h"
 #include "text/job_id.h"
-#include "text/number.h"
 #include "view/document/records.h"
 
 namespace minke::portal {

@@ -86,6 +86,15 @@ std::string reservation_tres(const ReservationRecord& reservation, uint64_t cpus
   return text;
 }
 
+uint64_t reservation_cpus(const ReservationRecord& reservation,
+                          std::span<const model::NodeRecord* const> nodes) {
+  uint64_t cpus = 0;
+  for (const ReservationRecord::Share& share : reservation.shares())
+    for (const model::NodeRecord* node : nodes)
+      if (node->name() == share.node()) cpus += share.cpus() == 0 ? node->cpus() : share.cpus();
+  return cpus;
+}
+
 uint32_t reservation_cores(const ReservationRecord& reservation,
                            std::span<const model::NodeRecord* const> nodes) {
   uint32_t cores = 0;

@@ -27,6 +27,10 @@ std::string reservation_tres(const model::ReservationRecord& reservation, uint64
 uint32_t reservation_cores(const model::ReservationRecord& reservation,
                            std::span<const model::NodeRecord* const> nodes);
 
+// How many CPUs it holds; `nodes` has all nodes.
+uint64_t reservation_cpus(const model::ReservationRecord& reservation,
+                          std::span<const model::NodeRecord* const> nodes);
+
 // `all` has all reservations, also this one; `nodes` has all nodes, for the count of their CPUs.
 void append_reservation_block(std::string& out, const model::ReservationRecord& reservation,
                               const api::ReservationsReply& all, const api::NodesReply& nodes,

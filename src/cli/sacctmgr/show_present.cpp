@@ -1,11 +1,11 @@
 #include "cli/sacctmgr/show_present.h"
 
 #include <algorithm>
-#include <map>
 
 #include "engine/fetch.h"
 #include "model/cluster.pb.h"
 #include "text/timestamp.h"
+#include "view/reservation_text.h"
 
 namespace minke::cli {
 namespace {
@@ -20,19 +20,15 @@ Result<std::vector<ShownLine>> reservation_lines(AccountingSession& session,
                                                  const std::vector<std::string>& names) {
   const auto nodes = engine::fetch_nodes(session.engine());
   if (!nodes) return failure(nodes.error());
-  std::map<std::string, uint64_t> cpus_of;
-  for (const model::NodeRecord* node : nodes->records) cpus_of[node->name()] = node->cpus();
   const auto answer = session.engine().reservations();
   if (!answer) return failure(answer.error());
   std::vector<ShownLine> lines;
   for (const model::ReservationRecord& one : answer->reservations()) {
     if (one.start_time() > answer->now() || !is_wanted(names, one.name())) continue;
-    uint64_t cpus = 0;
-    for (const auto& share : one.shares()) cpus += share.cpus() == 0 ? cpus_of[share.node()] : share.cpus();
     ShownLine& line = lines.emplace_back();
     line.here = session.cluster();
     line.name = one.name();
-    line.tres = "cpu=" + std::to_string(cpus);
+    line.tres = "cpu=" + std::to_string(view::reservation_cpus(one, nodes->records));
     line.started = text::format_time(one.start_time());
     line.ended = text::format_time(one.end_time());
     line.unused = "0.000000";
